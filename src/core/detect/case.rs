@@ -1,0 +1,137 @@
+use serde_json::Value;
+
+use super::budget::startup_budget;
+use crate::api::PolicySpec;
+use crate::core::model::command::{Outcome, Script};
+use crate::core::model::engine::{Database, DuringRecovery, recognise};
+use crate::core::model::owner::Ownership;
+use crate::core::model::policy::Ignored;
+use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
+use crate::core::model::workload::{Container, Workload};
+
+/// What the rules look at: one workload under one policy.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// What the policy asks for.
+    pub policy: &'a PolicySpec,
+    /// What the workload opts out of.
+    pub ignored: Ignored,
+    /// Who re-applies the workload.
+    pub ownership: Ownership,
+    /// The pod spec as admission makes it (limits from a LimitRange and the like), where it is known.
+    pub effective: Option<&'a Value>,
+    /// Its containers, with the database in each.
+    pub containers: Vec<Examined<'a>>,
+}
+
+/// A container and the database in it, if there is one.
+#[derive(Debug)]
+pub struct Examined<'a> {
+    /// The container.
+    pub container: Container<'a>,
+    /// What was recognised in it.
+    pub database: Option<Database>,
+}
+
+/// Whether a startup probe keeps the liveness away from recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartupGuard {
+    /// There is none.
+    Missing,
+    /// It passes at once, so the liveness starts during recovery.
+    Open,
+    /// It holds, but kills before the recovery allowance is over.
+    Short,
+    /// It holds for the whole recovery allowance.
+    Covers,
+}
+
+impl<'a> Case<'a> {
+    /// A case, with the databases recognised.
+    #[must_use]
+    pub fn new(workload: &'a Workload, policy: &'a PolicySpec, effective: Option<&'a Value>) -> Self {
+        let containers = workload
+            .containers()
+            .into_iter()
+            // What runs to completion before the others is no server.
+            .map(|container| {
+                let can_serve = container.is_native_sidecar()
+                    || container.list == crate::core::model::workload::ContainerList::Containers;
+                let database = can_serve.then(|| recognise(&container, &policy.databases)).flatten();
+                Examined { container, database }
+            })
+            .collect();
+        Self {
+            workload,
+            policy,
+            ignored: Ignored::read(workload),
+            ownership: Ownership::read(workload),
+            effective,
+            containers,
+        }
+    }
+
+    /// The containers in which a database was recognised.
+    pub fn databases(&self) -> impl Iterator<Item = (&Container<'a>, &Database)> {
+        self.containers.iter().filter_map(|examined| Some((&examined.container, examined.database.as_ref()?)))
+    }
+
+    /// How long recovery may take.
+    #[must_use]
+    pub fn recovery_allowance(&self) -> i64 {
+        i64::from(self.policy.startup.recovery_allowance_seconds)
+    }
+
+    /// Whether a startup probe keeps the liveness of this database away from recovery.
+    #[must_use]
+    pub fn startup_guard(&self, container: &Container<'a>, database: &Database) -> StartupGuard {
+        let Some(startup) = container.probe(ProbeKind::Startup) else { return StartupGuard::Missing };
+        match database.during_recovery(container, startup).outcome {
+            Outcome::Passes => StartupGuard::Open,
+            // What cannot be read is trusted to hold: it gates the liveness in any case until it passes.
+            Outcome::Fails | Outcome::Unknown if startup_budget(startup) >= self.recovery_allowance() => {
+                StartupGuard::Covers
+            }
+            Outcome::Fails | Outcome::Unknown => StartupGuard::Short,
+        }
+    }
+
+    /// The liveness probe of a database, if it has a single handler, with what it does during recovery.
+    #[must_use]
+    pub fn liveness<'c>(
+        &self,
+        container: &'c Container<'a>,
+        database: &Database,
+    ) -> Option<(Probe<'a>, HandlerKind, DuringRecovery)> {
+        let probe = container.probe(ProbeKind::Liveness)?;
+        let (kind, _) = probe.handler()?;
+        Some((probe, kind, database.during_recovery(container, probe)))
+    }
+}
+
+/// Whether two probes check the same: the same handler, or commands of one meaning. Timings do not count.
+#[must_use]
+pub fn same_check(one: Probe<'_>, other: Probe<'_>) -> bool {
+    match (one.exec_command(), other.exec_command()) {
+        (Some(one), Some(other)) => Script::read(&one).normal_form() == Script::read(&other).normal_form(),
+        (None, None) => one.handler().is_some() && handler_text(one) == handler_text(other),
+        _ => false,
+    }
+}
+
+/// A handler with the API's defaults filled in, so that `scheme: HTTP` and nothing are one.
+fn handler_text(probe: Probe<'_>) -> Option<String> {
+    let (kind, json) = probe.handler()?;
+    let mut json = json.clone();
+    if kind == HandlerKind::HttpGet
+        && let Some(fields) = json.as_object_mut()
+    {
+        for (name, default) in [("scheme", "HTTP"), ("path", "/")] {
+            fields.entry(name).or_insert_with(|| Value::from(default));
+        }
+        fields.sort_keys();
+    }
+    Some(format!("{}{json}", kind.field()))
+}

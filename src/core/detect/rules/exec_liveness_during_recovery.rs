@@ -1,0 +1,78 @@
+//! # RP001 exec-liveness-during-recovery
+//!
+//! ## What it finds
+//! A liveness probe that runs a client or a query against an engine that refuses it while it recovers.
+//!
+//! ## Why it is unsafe
+//! Slow once, the server is killed; it comes back in recovery, fails the same probe by design, and is killed again
+//! before recovery is over. Nothing but the end of the loop ends the loop.
+//!
+//! ## What Reprieve does
+//! Where the port opens before recovery, the liveness becomes a socket on it and the check moves to readiness.
+//! Elsewhere, and where somebody re-applies the manifest, a startup probe with the same check and the recovery
+//! allowance comes first.
+//!
+//! ## Exceptions
+//! Where the port opens only after recovery, a startup probe that holds for the recovery allowance is enough. An engine
+//! such as PostgreSQL also recovers without a container restart, when one of its processes dies, so there it is not.
+//!
+//! ## References
+//! cagriekin/charts#141, sapcc/openstack-helm#64, docker-library/mysql#937
+
+use super::{Applicability, Case, Finding, Rule, Severity};
+use crate::core::detect::budget::kill_budget;
+use crate::core::detect::case::StartupGuard;
+use crate::core::model::command::Outcome;
+use crate::core::model::engine::Opens;
+use crate::core::model::probe::HandlerKind;
+
+pub(super) const RULE: Rule = Rule {
+    id: "RP001",
+    name: "exec-liveness-during-recovery",
+    summary: "the liveness asks a server that refuses to answer while it recovers",
+    severity: Severity::Critical,
+    applicability: Applicability::Safe,
+    check,
+};
+
+fn check(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (container, database) in case.databases() {
+        let Some((probe, HandlerKind::Exec, answer)) = case.liveness(container, database) else { continue };
+        if answer.outcome != Outcome::Fails {
+            continue;
+        }
+        let guarded = case.startup_guard(container, database) == StartupGuard::Covers;
+        if guarded && database.profile.opens == Opens::Late {
+            continue;
+        }
+        let budget = kill_budget(probe);
+        let message = if guarded {
+            format!(
+                "{}; the startup probe covers the start, but not a recovery inside a running container, which is killed after {} s",
+                answer.because, budget.earliest
+            )
+        } else {
+            format!(
+                "{}; it is killed {}-{} s after each start, and recovery may take {} s",
+                answer.because,
+                budget.earliest,
+                budget.latest,
+                case.recovery_allowance()
+            )
+        };
+        let fix = match database.profile.opens {
+            Opens::Early => "ask the port instead, and let this check decide readiness",
+            Opens::Late => "put a startup probe with the same check and the recovery allowance before it",
+        };
+        findings.push(
+            Finding::new(&RULE, container, "livenessProbe", message, fix)
+                .severity(if guarded { Severity::Warning } else { Severity::Critical })
+                .with("earliestKillSeconds", budget.earliest)
+                .with("latestKillSeconds", budget.latest)
+                .with("allowanceSeconds", case.recovery_allowance())
+                .with("source", database.profile.opens_source.citation),
+        );
+    }
+    findings
+}

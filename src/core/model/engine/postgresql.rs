@@ -1,0 +1,116 @@
+//! PostgreSQL, alone or under Patroni.
+
+use super::{KnownScript, Opens, PatroniApi, Profile, Source, SteadyLiveness, resolve_port};
+use crate::api::Engine;
+use crate::core::model::command::{Answer, Call, Outcome, option_value};
+use crate::core::model::probe::{HandlerKind, ProbeKind};
+use crate::core::model::workload::Container;
+
+pub(super) static POSTGRESQL: Profile = Profile {
+    engine: Engine::PostgreSQL,
+    images: &[
+        "postgres",
+        "postgresql",
+        "postgresql-*",
+        "postgis",
+        "timescaledb",
+        "timescaledb-*",
+        "pgvector",
+        "spilo*",
+        "harbor-db",
+        "crunchy-postgres*",
+        "patroni",
+        "enterprisedb",
+        "edb-postgres*",
+        "cloudsql-postgres",
+    ],
+    servers: &["postgres", "postmaster", "patroni", "pg_ctl", "stolon-keeper"],
+    ruled_out_by: &["stolon-sentinel", "stolon-proxy", "pgbouncer", "pgbackrest", "pg_dump", "pg_dumpall"],
+    environment: &["POSTGRES_*", "POSTGRESQL_*", "PGDATA", "PATRONI_*", "SPILO_*", "PGUSER_SUPERUSER"],
+    data_paths: &["/var/lib/postgresql", "/bitnami/postgresql", "/var/lib/pgsql", "/home/postgres/pgdata"],
+    clients: &["pg_isready", "psql"],
+    port: 5432,
+    port_names: &["postgresql", "postgres", "tcp-postgresql", "pg", "sql", "db"],
+    port_environment: &["PGPORT", "POSTGRESQL_PORT_NUMBER"],
+    port_arguments: &["-p", "--port"],
+    client_port_options: &["-p", "--port"],
+    opens: Opens::Early,
+    opens_source: Source {
+        kind: "measured",
+        citation: "PostgreSQL 15, kill -9 with 2 GB of WAL: the port opened after 0.2 s, the first query passed after 96.5 s",
+    },
+    in_recovery: "refuses queries with SQLSTATE 57P03 while it recovers",
+    steady: SteadyLiveness::Socket,
+    scripts: &[
+        KnownScript {
+            path: "/docker-healthcheck.sh",
+            image: "harbor-db",
+            does: "Harbor's /docker-healthcheck.sh runs psql with SELECT 1, which PostgreSQL refuses while it recovers",
+            during_recovery: Outcome::Fails,
+            source: "goharbor/harbor: make/photon/db/docker-healthcheck.sh",
+        },
+        KnownScript {
+            path: "/usr/libexec/check-container",
+            image: "",
+            does: "check-container runs pg_isready for readiness and accepts everything for liveness",
+            during_recovery: Outcome::Unknown,
+            source: "sclorg/postgresql-container#320",
+        },
+    ],
+    during_recovery,
+    unreachable,
+};
+
+fn during_recovery(call: &Call) -> Option<Answer> {
+    match call.program() {
+        // 1 while it is rejecting, whatever is asked; a wrong argument fails too.
+        "pg_isready" => Some(Answer { outcome: Outcome::Fails, output: Some("rejecting connections") }),
+        "psql" => Some(Answer { outcome: Outcome::Fails, output: None }),
+        _ => None,
+    }
+}
+
+/// `listen_addresses` empty or loopback: `-c listen_addresses=localhost`, `-h 127.0.0.1`, `--listen_addresses=`.
+fn unreachable(arguments: &[&str]) -> Option<String> {
+    let setting = arguments.iter().find_map(|word| {
+        let word = word.strip_prefix("--").unwrap_or(word);
+        word.strip_prefix("listen_addresses=").or_else(|| word.strip_prefix("-clisten_addresses="))
+    });
+    let addresses = setting.or_else(|| option_value(arguments, &["-h"]))?.trim_matches(['\'', '"']);
+    if addresses.is_empty() {
+        return Some("listen_addresses is empty: the server listens on a unix socket only".to_owned());
+    }
+    let loopback = |address: &str| matches!(address.trim(), "localhost" | "::1") || address.trim().starts_with("127.");
+    addresses
+        .split(',')
+        .all(loopback)
+        .then(|| format!("listen_addresses is {addresses}: nothing answers on the pod's IP"))
+}
+
+/// Patroni, where the image is one of its own or its environment is configured.
+pub(super) fn patroni(container: &Container<'_>, image: &str) -> Option<PatroniApi> {
+    let by_image = image.starts_with("spilo") || image.contains("patroni") || image.starts_with("crunchy-postgres");
+    let by_command = container.command_line().iter().any(|word| word.contains("patroni"));
+    let by_environment = container.environment().any(|(name, _)| name.starts_with("PATRONI_"));
+    if !(by_image || by_command || by_environment) {
+        return None;
+    }
+    // An existing probe of its API says where and how it listens; so does a declared port.
+    let probed =
+        ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.handler()).find_map(|(kind, json)| {
+            (kind == HandlerKind::HttpGet).then_some(())?;
+            let scheme = json.get("scheme").and_then(serde_json::Value::as_str).unwrap_or("HTTP");
+            Some((resolve_port(container, json.get("port")?)?, scheme.to_owned()))
+        });
+    let declared = || {
+        let port = container.tcp_ports().find(|(name, number)| {
+            *number == 8008 || name.is_some_and(|name| matches!(name, "patroni" | "patroniapi" | "rest"))
+        })?;
+        Some((u16::try_from(port.1).ok()?, "HTTP".to_owned()))
+    };
+    let found = probed.or_else(declared);
+    Some(PatroniApi {
+        port: found.as_ref().map(|(port, _)| *port),
+        scheme: found.map_or_else(|| "HTTP".to_owned(), |(_, scheme)| scheme),
+    })
+}

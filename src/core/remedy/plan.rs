@@ -1,0 +1,274 @@
+//! All edits for one workload as one strategic merge patch.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::target::{ProbeTarget, ResourceTarget, Target, target};
+use super::{Remedy, patch, record};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
+use crate::core::model::probe::HandlerKind;
+use crate::core::model::workload::{Container, ContainerList, Workload};
+
+/// Why nothing is written although something could be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// One word for machines.
+    pub reason: &'static str,
+    /// A sentence for people.
+    pub message: String,
+}
+
+impl Refusal {
+    /// A refusal.
+    #[must_use]
+    pub fn new(reason: &'static str, message: String) -> Self {
+        Self { reason, message }
+    }
+}
+
+/// One value that a plan changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The list of its container.
+    pub list: ContainerList,
+    /// The container.
+    pub container: String,
+    /// `livenessProbe`, `startupProbe`, `readinessProbe` or `resources`.
+    pub section: &'static str,
+    /// The field inside it, for example `exec` or `requests.cpu`.
+    pub field: String,
+    /// Today's value, None where there is none.
+    pub from: Option<Value>,
+    /// The new value, None where it goes.
+    pub to: Option<Value>,
+}
+
+impl Change {
+    /// `CONTAINER/PROBE FIELD`, as in the record.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let section = self.section.strip_suffix("Probe").unwrap_or(self.section);
+        format!("{}/{section} {}", self.container, self.field)
+    }
+
+    /// The value that was replaced, as in the record: `-` where there was none.
+    #[must_use]
+    pub fn original(&self) -> String {
+        self.from.as_ref().map_or_else(|| "-".to_owned(), |value| value_text(&self.field, value))
+    }
+
+    /// The new value in the same words.
+    #[must_use]
+    pub fn becomes(&self) -> String {
+        self.to.as_ref().map_or_else(|| "-".to_owned(), |value| value_text(&self.field, value))
+    }
+}
+
+/// A value on one line, for people and for CEL, which has no JSON parser.
+fn value_text(field: &str, value: &Value) -> String {
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = match field {
+        "exec" => value["command"].as_array().map(|c| c.iter().map(words).collect::<Vec<_>>().join(" ")),
+        "tcpSocket" => value.get("port").map(words),
+        "httpGet" => value
+            .get("port")
+            .map(|port| format!("{}{}", words(port), value.get("path").and_then(Value::as_str).unwrap_or("/"))),
+        _ => None,
+    };
+    text.unwrap_or_else(|| words(value)).replace('\n', " ")
+}
+
+/// All edits for one workload.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How far it goes.
+    pub remedy: Remedy,
+    /// The template part of the patch; [`Plan::body`] adds the base and the record.
+    pub template_patch: Value,
+    /// Every value that changes.
+    pub changes: Vec<Change>,
+    /// Digest of the template part: the same change has the same digest whatever the object's version.
+    pub digest: String,
+    /// What is no longer found afterwards.
+    pub cured: Vec<FindingKey>,
+    /// What is still found afterwards.
+    pub remaining: Vec<Finding>,
+    /// What could not be set, and why.
+    pub notes: Vec<String>,
+    /// Ports that new handlers dial, with their containers.
+    pub dials: Vec<(String, u16)>,
+}
+
+/// What planning came to.
+#[derive(Clone, Debug)]
+pub enum Planned {
+    /// There is nothing that may be changed; the notes say what was left.
+    Nothing(Vec<String>),
+    /// This.
+    Plan(Box<Plan>),
+    /// Something should be changed and must not.
+    Refused(Refusal),
+}
+
+/// Plans the remedy for a workload. Pure: the same case gives the same plan.
+///
+/// `with_resources` is false where requests were tried and refused, and the probes go alone.
+#[must_use]
+pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: bool) -> Planned {
+    let mut edits = Map::new();
+    let mut changes = Vec::new();
+    let mut notes = Vec::new();
+    let mut dials = Vec::new();
+    for (container, database) in case.databases() {
+        let here: Vec<&Finding> = findings.iter().filter(|finding| finding.container == container.name).collect();
+        if !here.iter().any(|finding| finding.applicability == Applicability::Safe) {
+            continue;
+        }
+        if !database.is_sure() {
+            return Planned::Refused(Refusal::new(
+                "EngineUnsure",
+                format!(
+                    "{} looks like {} ({}), which is not enough to restart it; say so in the policy: databases: [{{container: {}, engine: {}}}]",
+                    container.name,
+                    database.profile.engine,
+                    database.evidence.join(", "),
+                    container.name,
+                    database.profile.engine
+                ),
+            ));
+        }
+        let target = match target(case, container, database, &here, remedy, with_resources) {
+            Ok(target) => target,
+            Err(refusal) => return Planned::Refused(refusal),
+        };
+        let Target { probes, resources, notes: mut said, dials: ports } = target;
+        notes.append(&mut said);
+        let edit = container_edit(container, &probes, &resources, &mut changes);
+        if edit.len() > 1 {
+            let list = edits.entry(container.list.field()).or_insert_with(|| json!([]));
+            if let Some(list) = list.as_array_mut() {
+                list.push(Value::Object(edit));
+            }
+            dials.extend(ports.into_iter().map(|port| (container.name.to_owned(), port)));
+        }
+    }
+    if changes.is_empty() {
+        return Planned::Nothing(notes);
+    }
+    let template_patch = json!({"spec": {"template": {"spec": edits}}});
+    let after = match patch::apply(case.workload.json(), &template_patch) {
+        Ok(after) => Workload::new(after),
+        Err(error) => return Planned::Refused(Refusal::new("PatchUnusable", error.to_string())),
+    };
+    let remaining = detect(&Case::new(&after, case.policy, None));
+    let still: BTreeSet<FindingKey> = remaining.iter().map(Finding::key).collect();
+    let cured: Vec<FindingKey> = findings
+        .iter()
+        .filter(|finding| finding.applicability == Applicability::Safe && !still.contains(&finding.key()))
+        .map(Finding::key)
+        .collect();
+    if cured.is_empty() {
+        // A restart that cures nothing is not worth having.
+        return Planned::Nothing(notes);
+    }
+    let digest = digest(&template_patch);
+    Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, cured, remaining, notes, dials }))
+}
+
+/// Sixteen hexadecimal digits that stand for a patch.
+fn digest(patch: &Value) -> String {
+    let hash = Sha256::digest(patch.to_string().as_bytes());
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Plan {
+    /// The bytes to send, first as a dry-run and then for good: the template part, the base as precondition (a
+    /// mismatch is a 409), and the record.
+    #[must_use]
+    pub fn body(&self, workload: &Workload, writes: i32) -> Value {
+        let mut body = json!({
+            "metadata": {
+                "uid": workload.uid(),
+                "resourceVersion": workload.resource_version(),
+                "annotations": record::annotations(workload, &self.changes, &self.digest, writes),
+            },
+        });
+        body["spec"] = self.template_patch["spec"].clone();
+        body
+    }
+
+    /// Whether requests or limits change, so that the pod may no longer fit where it is.
+    #[must_use]
+    pub fn changes_requests(&self) -> bool {
+        self.changes.iter().any(|change| change.section == "resources" && change.field.starts_with("requests."))
+    }
+
+    /// Whether probes change, as well as or instead of resources.
+    #[must_use]
+    pub fn changes_probes(&self) -> bool {
+        self.changes.iter().any(|change| change.section != "resources")
+    }
+
+    /// Whether resources change.
+    #[must_use]
+    pub fn changes_resources(&self) -> bool {
+        self.changes.iter().any(|change| change.section == "resources")
+    }
+
+    /// The pod template with this plan applied.
+    ///
+    /// # Errors
+    /// As [`patch::apply`].
+    pub fn patched(&self, workload: &Workload) -> Result<Workload, patch::PatchError> {
+        patch::apply(workload.json(), &self.template_patch).map(Workload::new)
+    }
+}
+
+/// The patch element of a container, and what changes with it.
+fn container_edit(
+    container: &Container<'_>,
+    probes: &[ProbeTarget],
+    resources: &[ResourceTarget],
+    changes: &mut Vec<Change>,
+) -> Map<String, Value> {
+    let mut edit = Map::new();
+    edit.insert("name".to_owned(), Value::from(container.name));
+    let mut change = |section: &'static str, field: &str, from: Option<&Value>, to: Option<Value>| {
+        let from = from.filter(|value| !value.is_null()).cloned();
+        if from != to {
+            let (container, list) = (container.name.to_owned(), container.list);
+            changes.push(Change { list, container, section, field: field.to_owned(), from, to });
+        }
+    };
+    for target in probes {
+        let section = target.kind.field();
+        let today = container.json.get(section);
+        let today = |field: &str| today.and_then(|probe| probe.get(field));
+        let mut probe = Map::new();
+        for kind in HandlerKind::ALL {
+            let value = (kind == target.handler.0).then(|| target.handler.1.clone());
+            change(section, kind.field(), today(kind.field()), value.clone());
+            // A handler that is not nulled stays beside the new one, and the API takes only one.
+            probe.insert(kind.field().to_owned(), value.unwrap_or(Value::Null));
+        }
+        for (timing, value) in &target.timings {
+            change(section, timing.field(), today(timing.field()), Some(Value::from(*value)));
+            probe.insert(timing.field().to_owned(), Value::from(*value));
+        }
+        edit.insert(section.to_owned(), Value::Object(probe));
+    }
+    let mut amounts = Map::new();
+    for target in resources {
+        let today = container.json.get("resources").and_then(|r| r.get(target.section)?.get(target.resource));
+        let value = target.amount.as_ref().map(|amount| Value::from(amount.as_str()));
+        change("resources", &format!("{}.{}", target.section, target.resource), today, value.clone());
+        let section = amounts.entry(target.section).or_insert_with(|| json!({}));
+        section[target.resource] = value.unwrap_or(Value::Null);
+    }
+    if !amounts.is_empty() {
+        edit.insert("resources".to_owned(), Value::Object(amounts));
+    }
+    edit
+}

@@ -1,0 +1,397 @@
+//! What probes and resources of a database container should be.
+
+use serde_json::{Value, json};
+
+use super::{Refusal, Remedy};
+use crate::core::detect::case::{StartupGuard, same_check};
+use crate::core::detect::rules::missing_requests;
+use crate::core::detect::{Applicability, Case, Finding};
+use crate::core::model::engine::{ClientPort, Database, SteadyLiveness};
+use crate::core::model::owner::Stated;
+use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
+use crate::core::model::quantity::Quantity;
+use crate::core::model::workload::Container;
+
+/// Seconds and counts that suit every engine; see the budget rule in each profile's sources.
+const PERIOD: i64 = 10;
+const TIMEOUT: i64 = 5;
+const LIVENESS_FAILURES: i64 = 6;
+const READINESS_FAILURES: i64 = 3;
+
+/// What one container should become.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    pub probes: Vec<ProbeTarget>,
+    pub resources: Vec<ResourceTarget>,
+    /// What the remedy could not set, and why.
+    pub notes: Vec<String>,
+    /// Ports that a new handler dials.
+    pub dials: Vec<u16>,
+}
+
+/// What one probe should become.
+#[derive(Debug)]
+pub(super) struct ProbeTarget {
+    pub kind: ProbeKind,
+    pub handler: (HandlerKind, Value),
+    /// In the order of [`Timing::ALL`]; only those that change, or all of a new handler.
+    pub timings: Vec<(Timing, i64)>,
+}
+
+/// One amount; None removes it.
+#[derive(Debug)]
+pub(super) struct ResourceTarget {
+    pub section: &'static str,
+    pub resource: &'static str,
+    pub amount: Option<String>,
+}
+
+/// The target of a container, given what may be fixed in it.
+///
+/// # Errors
+/// When a fix is needed and cannot be worked out for certain.
+pub(super) fn target(
+    case: &Case<'_>,
+    container: &Container<'_>,
+    database: &Database,
+    findings: &[&Finding],
+    remedy: Remedy,
+    with_resources: bool,
+) -> Result<Target, Refusal> {
+    let safe = findings.iter().filter(|finding| finding.applicability == Applicability::Safe).copied().collect();
+    let mut builder =
+        Builder { case, container, database, safe, remedy, new_liveness: None, target: Target::default() };
+    builder.new_liveness = builder.replacement()?;
+    builder.liveness();
+    builder.startup();
+    builder.readiness();
+    if with_resources {
+        builder.resources();
+    }
+    Ok(builder.target)
+}
+
+struct Builder<'b, 'a> {
+    case: &'b Case<'a>,
+    container: &'b Container<'a>,
+    database: &'b Database,
+    safe: Vec<&'b Finding>,
+    remedy: Remedy,
+    /// The handler that replaces the liveness's, if it is replaced.
+    new_liveness: Option<(HandlerKind, Value)>,
+    target: Target,
+}
+
+impl<'a> Builder<'_, 'a> {
+    fn found(&self, rules: &[&str]) -> bool {
+        self.safe.iter().any(|finding| rules.contains(&finding.rule))
+    }
+
+    fn found_at(&self, kind: ProbeKind) -> bool {
+        self.safe.iter().any(|finding| finding.field() == kind.field())
+    }
+
+    /// The handler that the liveness gets instead of its exec, where the remedy and the engine want one.
+    fn replacement(&mut self) -> Result<Option<(HandlerKind, Value)>, Refusal> {
+        let wants = self.remedy == Remedy::Swap
+            && self.found(&["RP001", "RP002"])
+            && self.database.profile.steady == SteadyLiveness::Socket;
+        if !wants {
+            if let SteadyLiveness::KeepCheck(because) = self.database.profile.steady
+                && self.found(&["RP001", "RP009"])
+            {
+                self.target.notes.push(format!("{}: the liveness check stays: {because}", self.container.name));
+            }
+            return Ok(None);
+        }
+        if let Some(api) = &self.database.patroni {
+            let port = api.port.ok_or_else(|| {
+                Refusal::new(
+                    "PatroniPortUnknown",
+                    format!(
+                        "{}: Patroni runs this server, and nothing in the pod says where its REST API listens; declare its port (8008, named patroni)",
+                        self.container.name
+                    ),
+                )
+            })?;
+            self.target.dials.push(port);
+            let handler = json!({"path": "/liveness", "port": port, "scheme": api.scheme});
+            return Ok(Some((HandlerKind::HttpGet, handler)));
+        }
+        if let Some(because) = &self.database.unreachable {
+            let note = format!(
+                "{}: the check stays as it is, since a socket probe dials the pod's IP: {because}",
+                self.container.name
+            );
+            self.target.notes.push(note);
+            return Ok(None);
+        }
+        match &self.database.port {
+            ClientPort::Known { number, .. } => {
+                self.target.dials.push(*number);
+                Ok(Some((HandlerKind::TcpSocket, json!({ "port": number }))))
+            }
+            ClientPort::Ambiguous(because) => Err(Refusal::new(
+                "AmbiguousPorts",
+                format!(
+                    "{}: {because}; name the client port in the policy: databases: [{{container: {}, engine: {}, port: …}}]",
+                    self.container.name, self.container.name, self.database.profile.engine
+                ),
+            )),
+        }
+    }
+
+    fn liveness(&mut self) {
+        let Some(probe) = self.container.probe(ProbeKind::Liveness) else { return };
+        if !self.found_at(ProbeKind::Liveness) && self.new_liveness.is_none() {
+            return;
+        }
+        let Some(handler) = self.new_liveness.clone().or_else(|| self.kept_handler(probe)) else { return };
+        let stated = self.case.policy.liveness.as_ref();
+        let timing = |timing| match timing {
+            Timing::InitialDelay => (stated.and_then(|s| s.initial_delay_seconds), 0),
+            Timing::Period => (stated.and_then(|s| s.period_seconds), PERIOD),
+            Timing::Timeout => (stated.and_then(|s| s.timeout_seconds), TIMEOUT),
+            Timing::FailureThreshold => (stated.and_then(|s| s.failure_threshold), LIVENESS_FAILURES),
+            Timing::SuccessThreshold => (None, 1),
+        };
+        let timings = self.timings(Some(probe), &handler, timing);
+        self.push(ProbeKind::Liveness, handler, timings);
+    }
+
+    fn startup(&mut self) {
+        let allowance = self.case.recovery_allowance();
+        let guard = self.case.startup_guard(self.container, self.database);
+        let needs_guard = self.found(&["RP001", "RP002", "RP009"]) && guard != StartupGuard::Covers;
+        let existing = self.container.probe(ProbeKind::Startup);
+        if !needs_guard && !self.found_at(ProbeKind::Startup) {
+            return;
+        }
+        // It matches the liveness behind it: the same socket with a replaced one, the same check with a kept one. A
+        // socket before a check that recovery fails would pass at once and guard nothing.
+        let liveness = self.container.probe(ProbeKind::Liveness);
+        let like_liveness =
+            || self.new_liveness.clone().or_else(|| liveness.and_then(|probe| self.kept_handler(probe)));
+        let handler = match (existing, guard) {
+            (None, _) => like_liveness(),
+            // It already is a socket, and so is the liveness now.
+            (Some(probe), StartupGuard::Open) if self.new_liveness.is_some() || !needs_guard => {
+                self.kept_handler(probe)
+            }
+            (Some(_), StartupGuard::Open) => like_liveness(),
+            (Some(probe), StartupGuard::Short) => self.new_liveness.clone().or_else(|| self.kept_handler(probe)),
+            (Some(probe), _) => self.kept_handler(probe),
+        };
+        let Some(handler) = handler else { return };
+        let period = existing.map_or(PERIOD, |probe| probe.timing(Timing::Period)).max(1);
+        let threshold = if needs_guard { allowance.div_euclid(period) + i64::from(allowance % period != 0) } else { 1 };
+        let timing = |timing| match timing {
+            Timing::InitialDelay => (None, 0),
+            Timing::Period => (None, period),
+            Timing::Timeout => (None, TIMEOUT),
+            Timing::FailureThreshold => (None, threshold),
+            Timing::SuccessThreshold => (None, 1),
+        };
+        let timings = self.timings(existing, &handler, timing);
+        self.push(ProbeKind::Startup, handler, timings);
+    }
+
+    fn readiness(&mut self) {
+        let stated = self.case.policy.readiness.as_ref();
+        let policy = |timing| {
+            let stated = stated?;
+            match timing {
+                Timing::InitialDelay => stated.initial_delay_seconds,
+                Timing::Period => stated.period_seconds,
+                Timing::Timeout => stated.timeout_seconds,
+                Timing::FailureThreshold => stated.failure_threshold,
+                Timing::SuccessThreshold => None,
+            }
+        };
+        let Some(probe) = self.container.probe(ProbeKind::Readiness) else {
+            // The check that leaves the liveness, or a second use of the one that stays.
+            let moved = self.container.probe(ProbeKind::Liveness).filter(|_| self.found(&["RP011"]));
+            let Some(handler) = moved.and_then(|probe| self.kept_handler(probe)) else { return };
+            let profile = |timing| match timing {
+                Timing::InitialDelay => 0,
+                Timing::Period => PERIOD,
+                Timing::Timeout => TIMEOUT,
+                Timing::FailureThreshold => READINESS_FAILURES,
+                Timing::SuccessThreshold => 1,
+            };
+            let timings = self.timings(None, &handler, |timing| (policy(timing), profile(timing)));
+            self.push(ProbeKind::Readiness, handler, timings);
+            return;
+        };
+        let Some(handler) = self.kept_handler(probe) else { return };
+        let liveness = self.container.probe(ProbeKind::Liveness);
+        let repeats_liveness =
+            liveness.is_some_and(|liveness| same_check(liveness, probe)) && self.found(&["RP001", "RP002"]);
+        if !repeats_liveness && !self.found_at(ProbeKind::Readiness) {
+            return;
+        }
+        let is_one_second = probe.timing(Timing::Timeout) == 1;
+        let timing = |timing| match timing {
+            Timing::Timeout if is_one_second => {
+                // Only ever raised: a different readiness is its owner's business.
+                (None, policy(timing).map_or(TIMEOUT, i64::from))
+            }
+            _ if repeats_liveness => (policy(timing), probe.timing(timing)),
+            _ => (None, probe.timing(timing)),
+        };
+        let timings = self.timings(Some(probe), &handler, timing);
+        self.push(ProbeKind::Readiness, handler, timings);
+    }
+
+    /// The handler that a probe keeps. Of two it keeps the one that suits the engine.
+    fn kept_handler(&self, probe: Probe<'a>) -> Option<(HandlerKind, Value)> {
+        let wanted = match (probe.kind, self.database.profile.steady) {
+            (ProbeKind::Liveness, SteadyLiveness::Socket) => HandlerKind::TcpSocket,
+            _ => HandlerKind::Exec,
+        };
+        let handlers: Vec<_> = probe.handlers().collect();
+        let kept = handlers.iter().find(|(kind, _)| *kind == wanted).or_else(|| handlers.first())?;
+        Some((kept.0, kept.1.clone()))
+    }
+
+    /// The timings to set: the policy's where it states one, else the more lenient of today's and the profile's. All
+    /// of them with a new handler; with a kept one those that change, as far as the remedy allows.
+    fn timings(
+        &mut self,
+        existing: Option<Probe<'a>>,
+        handler: &(HandlerKind, Value),
+        wanted: impl Fn(Timing) -> (Option<i32>, i64),
+    ) -> Vec<(Timing, i64)> {
+        let kept = existing
+            .filter(|probe| probe.handler().is_some_and(|(kind, json)| kind == handler.0 && *json == handler.1));
+        let mut timings = Vec::new();
+        for timing in Timing::ALL {
+            let (stated, profile) = wanted(timing);
+            let today = existing.map(|probe| probe.timing(timing));
+            // A threshold over 1 is refused on liveness and startup, so the more lenient number does not exist.
+            let lenient =
+                if timing == Timing::SuccessThreshold { profile } else { today.unwrap_or(profile).max(profile) };
+            let value = stated.map_or(lenient, i64::from);
+            match kept {
+                Some(_) if today == Some(value) => {}
+                Some(probe) if timing == Timing::SuccessThreshold && probe.kind == ProbeKind::Readiness => {}
+                Some(probe) => {
+                    if self.may_set(&[probe.kind.field(), timing.field()], probe.json.get(timing.field())) {
+                        timings.push((timing, value));
+                    } else {
+                        let note = format!(
+                            "{}: {}.{} stays {}, because its owner states it{}; {value} would be right",
+                            self.container.name,
+                            probe.kind.field(),
+                            timing.field(),
+                            today.unwrap_or_default(),
+                            self.unsure_suffix(&[probe.kind.field(), timing.field()]),
+                        );
+                        self.target.notes.push(note);
+                    }
+                }
+                None if timing == Timing::SuccessThreshold && today.is_none_or(|today| today == 1) => {}
+                None if timing == Timing::InitialDelay && value == 0 && today.unwrap_or(0) == 0 => {}
+                None => timings.push((timing, value)),
+            }
+        }
+        timings
+    }
+
+    fn unsure_suffix(&self, path: &[&str]) -> &'static str {
+        match self.case.ownership.states(self.container.list, self.container.name, path) {
+            Stated::Unknown => " or may state it",
+            Stated::No | Stated::Yes => "",
+        }
+    }
+
+    /// Whether the remedy may set a value. An owner puts back what they state, with a second restart.
+    fn may_set(&self, path: &[&str], present: Option<&Value>) -> bool {
+        if self.remedy == Remedy::Swap {
+            return true;
+        }
+        match self.case.ownership.states(self.container.list, self.container.name, path) {
+            Stated::No => true,
+            Stated::Yes => false,
+            // Had the owner stated it, it would be there.
+            Stated::Unknown => present.is_none_or(Value::is_null),
+        }
+    }
+
+    fn push(&mut self, kind: ProbeKind, handler: (HandlerKind, Value), timings: Vec<(Timing, i64)>) {
+        let existing = self.container.json.get(kind.field()).filter(|probe| !probe.is_null());
+        let is_kept = existing.is_some_and(|json| {
+            let handlers: Vec<_> = Probe { kind, json }.handlers().collect();
+            matches!(handlers.as_slice(), [(kept, json)] if *kept == handler.0 && **json == handler.1)
+        });
+        if is_kept && timings.is_empty() {
+            return;
+        }
+        if !is_kept && !self.may_set(&[kind.field()], existing) {
+            let note = format!(
+                "{}: {} cannot be changed without breaking its owner's next apply; change it in the manifest",
+                self.container.name,
+                kind.field()
+            );
+            self.target.notes.push(note);
+            return;
+        }
+        self.target.probes.push(ProbeTarget { kind, handler, timings });
+    }
+
+    fn resources(&mut self) {
+        let policy = &self.case.policy.resources;
+        let mut wanted: Vec<ResourceTarget> = Vec::new();
+        let mut set =
+            |section, resource, amount: Option<String>| wanted.push(ResourceTarget { section, resource, amount });
+        let mut notes = Vec::new();
+        let missing = if self.found(&["RP005"]) { missing_requests(self.container) } else { Vec::new() };
+        let requests = policy.requests.as_ref();
+        if missing.contains(&"cpu")
+            && let Some(cpu) = requests.and_then(|requests| requests.cpu.as_ref())
+        {
+            set("requests", "cpu", Some(cpu.0.clone()));
+        }
+        if missing.contains(&"memory")
+            && let Some(memory) = requests.and_then(|requests| requests.memory.as_ref())
+        {
+            let limit_today = self.container.amount("limits", "memory");
+            let limit = policy.limits.as_ref().and_then(|limits| limits.memory.as_ref());
+            let request = Quantity::parse(&memory.0).ok();
+            if limit_today.is_some() && limit_today < request {
+                // A zero request with a limit below the policy's: the API refuses requests above limits.
+                notes.push(format!(
+                    "{}: its memory limit is below the policy's request of {}, so the request is left alone",
+                    self.container.name, memory.0
+                ));
+            } else {
+                set("requests", "memory", Some(memory.0.clone()));
+                if let (None, Some(limit)) = (limit_today, limit) {
+                    set("limits", "memory", Some(limit.0.clone()));
+                }
+            }
+        }
+        if self.found(&["RP006"])
+            && let Some(limit) = self.container.amount("limits", "cpu")
+        {
+            set("limits", "cpu", None);
+            // With the limit goes the request that it stood in for.
+            if self.container.amount("requests", "cpu").is_none() {
+                set("requests", "cpu", Some(limit.to_string()));
+            }
+        }
+        for target in wanted {
+            let present =
+                self.container.json.get("resources").and_then(|r| r.get(target.section)?.get(target.resource));
+            if self.may_set(&["resources", target.section, target.resource], present) {
+                self.target.resources.push(target);
+            } else {
+                notes.push(format!(
+                    "{}: resources.{}.{} stays, because its owner states it",
+                    self.container.name, target.section, target.resource
+                ));
+            }
+        }
+        self.target.notes.append(&mut notes);
+    }
+}

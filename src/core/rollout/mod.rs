@@ -1,0 +1,16 @@
+//! When and in which order: the step function that names the next effect, and what it waits for.
+
+mod fit;
+mod gate;
+mod kill_loop;
+mod outcome;
+mod pod_template;
+mod step;
+mod window;
+
+pub use fit::{node_capacity, shortage};
+pub use kill_loop::{KillLoop, kill_loop};
+pub use outcome::{Decision, Outcome};
+pub use pod_template::render_pod;
+pub use step::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf, Progress, step};
+pub use window::{Windows, windows};
