@@ -146,6 +146,7 @@ impl Guardian {
     /// Lets the processes and the folder outlive this program.
     pub fn keep(mut self) -> Result<PathBuf, Failure> {
         self.order("keep")?;
+        self.guarded.clear();
         Ok(self.folder.clone())
     }
 
@@ -164,8 +165,10 @@ impl Drop for Guardian {
         drop(self.orders.take());
         let _ = self.shell.wait();
         for child in &mut self.guarded {
-            // Reaps those that the guardian has killed; after `keep` they run on.
-            let _ = child.try_wait();
+            // Dead already, unless somebody has killed the guardian. A corpse that nobody collects would still count
+            // as a process.
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }
