@@ -1,5 +1,10 @@
 //! Scenarios against a real API server. `e2e/README.md` says how to run them.
 
+#![allow(
+    unreachable_pub,
+    reason = "a program has no outside; `pub` says what a module offers"
+)]
+
 mod harness;
 mod scenario;
 mod scenarios;

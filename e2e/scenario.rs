@@ -17,8 +17,10 @@ const SIDE_BY_SIDE: usize = 4;
 pub struct Scenario {
     name: String,
     stage: Stage,
-    run: Box<dyn FnOnce(&Theatre) -> Result<(), Failure> + Send>,
+    run: Performance,
 }
+
+type Performance = Box<dyn FnOnce(&Theatre) -> Result<(), Failure> + Send>;
 
 /// What a scenario stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -84,10 +84,10 @@ impl Account {
     }
 
     /// Grants rules in its own namespace, and returns when the server has taken notice.
-    pub async fn allow(&self, rules: Vec<PolicyRule>) -> Result<(), Failure> {
+    pub async fn allow(&self, granted: Vec<PolicyRule>) -> Result<(), Failure> {
         let role = Role {
             metadata: self.metadata.clone(),
-            rules: Some(rules),
+            rules: Some(granted),
         };
         let roles: Api<Role> = Api::namespaced(self.administrator.clone(), &self.namespace);
         let role = roles
@@ -113,10 +113,10 @@ impl Account {
     }
 
     /// Grants rules in all namespaces and on cluster-wide resources. The grant goes with the account's namespace.
-    pub async fn allow_everywhere(&self, rules: Vec<PolicyRule>) -> Result<(), Failure> {
+    pub async fn allow_everywhere(&self, granted: Vec<PolicyRule>) -> Result<(), Failure> {
         let role = ClusterRole {
             metadata: self.cluster_metadata.clone(),
-            rules: Some(rules),
+            rules: Some(granted),
             ..ClusterRole::default()
         };
         let roles: Api<ClusterRole> = Api::all(self.administrator.clone());

@@ -225,11 +225,10 @@ fn fingerprint(source: &Path, linker_flags: &str) -> Result<String, Failure> {
         hash.update(fs::read(&input).context(format_args!("cannot read {}", input.display()))?);
     }
     let digest = hash.finalize();
-    Ok(digest
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    let (start, _) = digest
+        .split_first_chunk()
+        .expect("a SHA-256 digest has more than eight bytes");
+    Ok(format!("{:016x}", u64::from_be_bytes(*start)))
 }
 
 /// Cargo's target folder. This program lies somewhere in it, wherever the configuration has put it, and cargo marks

@@ -99,7 +99,7 @@ impl Cluster {
         Namespace::create(
             self.client(),
             self.access.clone(),
-            Arc::clone(&self.departures),
+            Arc::downgrade(&self.departures),
             prefix,
         )
         .await

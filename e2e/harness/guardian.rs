@@ -138,9 +138,9 @@ impl Guardian {
         // Released first: once it is reaped, its number may soon be somebody else's.
         self.order(&format!("release {process_id}"))?;
         let mut child = self.guarded.swap_remove(position);
-        child.kill()?;
+        let killed = child.kill();
         child.wait()?;
-        Ok(())
+        Ok(killed?)
     }
 
     /// Lets the processes and the folder outlive this program.

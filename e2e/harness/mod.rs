@@ -2,7 +2,11 @@
 //! itself. There is no kubelet and no scheduler; [`kubelet::Kubelet`] plays them by writing what they would write.
 //!
 //! Two programs include this module, the scenarios and the demo.
-#![allow(dead_code, reason = "each of the two programs uses only a part")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each of the two programs uses only a part"
+)]
 
 pub mod access;
 pub mod account;

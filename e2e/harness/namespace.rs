@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, Weak};
 
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1 as core;
@@ -18,14 +18,14 @@ pub struct Namespace {
     uid: String,
     client: Client,
     access: Access,
-    departures: Arc<Departures>,
+    departures: Weak<Departures>,
 }
 
 impl Namespace {
     pub(super) async fn create(
         client: Client,
         access: Access,
-        departures: Arc<Departures>,
+        departures: Weak<Departures>,
         prefix: &str,
     ) -> Result<Self, Failure> {
         let wanted = core::Namespace {
@@ -91,9 +91,13 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
+        // Without its cluster it is gone already.
+        let Some(departures) = self.departures.upgrade() else {
+            return;
+        };
         let namespaces = Api::<core::Namespace>::all(self.client.clone());
         let name = self.name.clone();
-        self.departures.begin(async move {
+        departures.begin(async move {
             if let Err(error) = namespaces.delete(&name, &DeleteParams::default()).await {
                 eprintln!("cannot delete the namespace {name}: {error}");
                 return;
@@ -110,7 +114,8 @@ impl Drop for Namespace {
     }
 }
 
-/// Namespaces on their way out. A destructor cannot wait for them, the end of the run can.
+/// Namespaces on their way out. A destructor cannot wait for them, the end of the run can. Those that are not waited
+/// for are given up, since their cluster ends too.
 #[derive(Default)]
 pub(super) struct Departures {
     under_way: Mutex<Vec<JoinHandle<()>>>,
@@ -137,6 +142,18 @@ impl Departures {
         );
         for task in tasks {
             let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Departures {
+    fn drop(&mut self) {
+        let tasks = self
+            .under_way
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        for task in tasks {
+            task.abort();
         }
     }
 }

@@ -1,23 +1,22 @@
-//! Proves the harness itself: that the server, the controllers and the played parts behave as the other scenarios
-//! take for granted.
+//! Proves the control plane itself: that the server and the controllers are real, and can be broken on purpose.
 
+use std::process::Command;
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::Request;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Error, ResourceExt};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::harness::account::may;
-use crate::harness::binaries::Binaries;
+use super::fixtures::{create_database, pod_named, ready_replicas, status_of};
+use crate::harness::binaries::{Binaries, Source};
 use crate::harness::control_plane::Options;
-use crate::harness::intercept::{Fate, Intercept};
-use crate::harness::tcp::{OpenPort, loopback_address};
+use crate::harness::tcp::loopback_address;
 use crate::harness::wait::eventually;
-use crate::harness::{Cluster, Failure, Namespace};
+use crate::harness::{Cluster, Failure};
 
 /// Without `exec: null` a strategic merge patch leaves the old handler beside the new one.
 pub async fn a_second_probe_handler_is_refused(cluster: &Cluster) -> Result<(), Failure> {
@@ -96,185 +95,6 @@ pub async fn a_rollout_replaces_pods_on_nodes(cluster: &Cluster) -> Result<(), F
         Ok(done.then_some(()))
     })
     .await
-}
-
-/// What a crash loop looks like from outside: counts, exit codes, lifetimes, events.
-pub async fn a_report_of_restarts_is_kept(cluster: &Cluster) -> Result<(), Failure> {
-    let namespace = cluster.namespace("restarts").await?;
-    let kubelet = cluster.kubelet();
-    create_database(&namespace, 1).await?;
-    let pod = pod_named(&namespace, "db-0").await?;
-    kubelet
-        .reports_restarts(&pod, 42)
-        .last_exit(137)
-        .lived_seconds(340)
-        .await?;
-    kubelet
-        .probe_failed(&pod, "database", "Liveness", "command timed out")
-        .await?;
-    kubelet.kills(&pod, "database", "liveness").await?;
-
-    let events = namespace
-        .api::<Event>()
-        .list(&ListParams::default().fields("reason=Killing"))
-        .await?;
-    let messages: Vec<_> = events
-        .items
-        .into_iter()
-        .filter_map(|event| event.message)
-        .collect();
-    assert_eq!(
-        messages,
-        ["Container database failed liveness probe, will be restarted"]
-    );
-
-    let database = container_status(&namespace).await?;
-    assert_eq!(database.restart_count, 42);
-    let end = database
-        .last_state
-        .and_then(|state| state.terminated)
-        .unwrap_or_default();
-    assert_eq!((end.exit_code, end.reason.as_deref()), (137, Some("Error")));
-    let (Some(started), Some(finished)) = (end.started_at, end.finished_at) else {
-        return Err(Failure::new("the last life has no beginning or no end"));
-    };
-    assert_eq!(finished.0.as_second() - started.0.as_second(), 340);
-
-    kubelet.crash_loops(&pod).await?;
-    let database = container_status(&namespace).await?;
-    let waiting = database
-        .state
-        .and_then(|state| state.waiting)
-        .unwrap_or_default();
-    assert_eq!(waiting.reason.as_deref(), Some("CrashLoopBackOff"));
-    assert_eq!(
-        (database.restart_count, database.ready),
-        (42, false),
-        "later reports keep the count"
-    );
-    Ok(())
-}
-
-/// RBAC is on, and grants are in force when `allow` returns.
-pub async fn an_account_may_do_only_what_it_is_granted(cluster: &Cluster) -> Result<(), Failure> {
-    let namespace = cluster.namespace("rights").await?;
-    let account = namespace.account("reprieve").await?;
-    let client = account.client().await?;
-    let here: Api<StatefulSet> = Api::namespaced(client.clone(), namespace.name());
-    let everywhere: Api<StatefulSet> = Api::all(client);
-
-    let refusal = status_of(here.list(&ListParams::default()).await)?;
-    assert_eq!(refusal.code, 403);
-    assert!(
-        refusal.message.contains(&account.user_name()),
-        "{}",
-        refusal.message
-    );
-
-    account
-        .allow(vec![may(&["list"], "apps", &["statefulsets"])])
-        .await?;
-    here.list(&ListParams::default()).await?;
-    assert_eq!(
-        status_of(everywhere.list(&ListParams::default()).await)?.code,
-        403
-    );
-
-    account
-        .allow_everywhere(vec![may(&["list"], "apps", &["statefulsets"])])
-        .await?;
-    everywhere.list(&ListParams::default()).await?;
-    Ok(())
-}
-
-/// A scenario can act between two requests of the client under test, and make the network lie.
-pub async fn requests_can_be_watched_and_broken(cluster: &Cluster) -> Result<(), Failure> {
-    let namespace = cluster.namespace("requests").await?;
-    let account = namespace.account("reprieve").await?;
-    account
-        .allow(vec![may(&["get", "create", "patch"], "", &["configmaps"])])
-        .await?;
-    let administrator = namespace.api::<ConfigMap>();
-
-    let rival = administrator.clone();
-    let intercept = Intercept::before_each(move |seen| {
-        let rival = rival.clone();
-        async move {
-            match (seen.operation, seen.is_dry_run()) {
-                ("patch", false) => {
-                    let deleted = rival.delete("victim", &DeleteParams::default()).await;
-                    assert!(deleted.is_ok(), "the rival cannot delete: {deleted:?}");
-                    Fate::Send
-                }
-                ("create", _) if seen.json()["metadata"]["name"] == "unsent" => Fate::Break,
-                ("create", _) if seen.json()["metadata"]["name"] == "unheard" => Fate::LoseAnswer,
-                ("get", _) => Fate::Answer(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    json!({"kind": "Status", "status": "Failure", "code": 503, "message": "overloaded"}),
-                ),
-                _ => Fate::Send,
-            }
-        }
-    });
-    let configmaps: Api<ConfigMap> =
-        Api::namespaced(account.client_through(&intercept).await?, namespace.name());
-    let named = |name: &str| ConfigMap {
-        metadata: kube::api::ObjectMeta {
-            name: Some(name.to_owned()),
-            ..Default::default()
-        },
-        ..ConfigMap::default()
-    };
-
-    configmaps
-        .create(&PostParams::default(), &named("victim"))
-        .await?;
-    let change = Patch::Merge(json!({"data": {"key": "value"}}));
-    let dry = PatchParams {
-        dry_run: true,
-        ..PatchParams::default()
-    };
-    configmaps.patch("victim", &dry, &change).await?;
-    let gone = status_of(
-        configmaps
-            .patch("victim", &PatchParams::default(), &change)
-            .await,
-    )?;
-    assert_eq!(gone.code, 404, "the rival came first");
-
-    assert!(matches!(
-        configmaps
-            .create(&PostParams::default(), &named("unsent"))
-            .await,
-        Err(Error::Service(_))
-    ));
-    assert!(administrator.get_opt("unsent").await?.is_none());
-    assert!(matches!(
-        configmaps
-            .create(&PostParams::default(), &named("unheard"))
-            .await,
-        Err(Error::Service(_))
-    ));
-    assert!(administrator.get_opt("unheard").await?.is_some());
-    assert_eq!(status_of(configmaps.get("unheard").await)?.code, 503);
-
-    assert_eq!(
-        (
-            intercept.count("create"),
-            intercept.count("patch"),
-            intercept.count("get")
-        ),
-        (3, 2, 1)
-    );
-    let patch = intercept
-        .writes()
-        .into_iter()
-        .find(|seen| seen.operation == "patch");
-    let patch = patch.ok_or_else(|| Failure::new("no patch was recorded"))?;
-    assert!(patch.path.ends_with("/configmaps/victim"), "{}", patch.path);
-    assert_eq!(patch.content_type, "application/merge-patch+json");
-    assert_eq!(patch.json(), json!({"data": {"key": "value"}}));
-    Ok(())
 }
 
 /// `sideEffects: Unknown` cannot be created any more, but upgraded clusters still hold it, and there every dry run
@@ -372,26 +192,6 @@ pub async fn kubectl_applies(cluster: &Cluster) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A pod can be given an IP at which something really answers.
-pub async fn a_port_accepts_connections(_: &Cluster) -> Result<(), Failure> {
-    let address = loopback_address();
-    assert_ne!(address, loopback_address());
-    let port = OpenPort::at(address, 5432).await?;
-    let _connection = tokio::net::TcpStream::connect(port.address()).await?;
-    eventually("the connection to be counted", async || {
-        Ok((port.connections() == 1).then_some(()))
-    })
-    .await?;
-    drop(port);
-    eventually("the port to be closed", async || {
-        Ok(tokio::net::TcpStream::connect((address, 5432))
-            .await
-            .err()
-            .map(drop))
-    })
-    .await
-}
-
 /// One binary behaves as each supported version.
 pub async fn an_old_server_lacks_mutating_admission_policies(
     cluster: &Cluster,
@@ -481,66 +281,35 @@ pub async fn an_apiserver_goes_silent_and_away_and_comes_back(
     Ok(())
 }
 
-async fn create_database(namespace: &Namespace, replicas: i32) -> Result<(), Failure> {
-    let statefulset = serde_json::from_value(json!({
-        "metadata": {"name": "db"},
-        "spec": {
-            "serviceName": "db",
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": "db"}},
-            "template": {
-                "metadata": {"labels": {"app": "db"}},
-                "spec": {"containers": [{
-                    "name": "database",
-                    "image": "postgres:17",
-                    "livenessProbe": {"exec": {"command": ["pg_isready"]}},
-                }]},
-            },
-        },
-    }))?;
-    namespace
-        .api::<StatefulSet>()
-        .create(&PostParams::default(), &statefulset)
-        .await?;
-    Ok(())
-}
-
-async fn pod_named(namespace: &Namespace, name: &str) -> Result<Pod, Failure> {
-    let pods = namespace.api::<Pod>();
-    eventually(&format!("the pod {name}"), async || {
-        Ok(pods.get_opt(name).await?)
-    })
-    .await
-}
-
-async fn ready_replicas(namespace: &Namespace, count: i32) -> Result<(), Failure> {
-    let statefulsets = namespace.api::<StatefulSet>();
-    eventually(&format!("{count} ready replicas of db"), async || {
-        let status = statefulsets.get("db").await?.status.unwrap_or_default();
-        Ok((status.ready_replicas == Some(count)).then_some(()))
-    })
-    .await
-}
-
-async fn container_status(
-    namespace: &Namespace,
-) -> Result<k8s_openapi::api::core::v1::ContainerStatus, Failure> {
-    let pod = namespace.api::<Pod>().get("db-0").await?;
-    let statuses = pod
-        .status
-        .and_then(|status| status.container_statuses)
-        .unwrap_or_default();
-    statuses
-        .into_iter()
-        .next()
-        .ok_or_else(|| Failure::new("the pod db-0 has no container status"))
-}
-
-/// The server's refusal, where anything else would be a failure of the scenario.
-fn status_of<T>(result: kube::Result<T>) -> Result<Box<kube::core::Status>, Failure> {
-    match result {
-        Err(Error::Api(status)) => Ok(status),
-        Err(other) => Err(Failure::from(other)),
-        Ok(_) => Err(Failure::new("the server accepted what it should refuse")),
+/// What `--keep` leaves running is a whole cluster, which a later run can use through its kubeconfig.
+pub async fn a_kept_control_plane_serves_another_program(
+    binaries: &Binaries,
+) -> Result<(), Failure> {
+    let cluster = Cluster::from_binaries(binaries, &Options::default()).await?;
+    let (folder, process_ids) = cluster.keep()?;
+    let visit = async {
+        let source = Source::Kubeconfig(folder.join("admin.kubeconfig"));
+        let cluster = Cluster::start(&source, &Options::default()).await?;
+        let namespace = cluster.namespace("visitor").await?;
+        let name = namespace.name().to_owned();
+        drop(namespace);
+        let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
+        cluster.finish().await;
+        Ok::<_, Failure>(namespaces.get_opt(&name).await?.is_none())
     }
+    .await;
+    // First of all: nobody else will do it.
+    let process_ids = process_ids.iter().map(ToString::to_string);
+    let killed = Command::new("kill")
+        .args(["-s", "KILL"])
+        .args(process_ids)
+        .status()?;
+    let removed = std::fs::remove_dir_all(&folder);
+    assert!(
+        killed.success(),
+        "a part of the kept control plane did not live on"
+    );
+    removed?;
+    assert!(visit?, "a visitor leaves namespaces behind");
+    Ok(())
 }

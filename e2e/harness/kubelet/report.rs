@@ -79,6 +79,10 @@ impl Report {
     ///
     /// # Panics
     /// If a text is given that is no address.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "`at(\"127.31.0.7\")` reads like a sentence"
+    )]
     pub fn at(mut self, address: impl ToString) -> Self {
         let text = address.to_string();
         self.address = Some(
