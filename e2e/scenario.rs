@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::Runtime;
@@ -13,18 +14,20 @@ use crate::harness::{Cluster, Failure};
 /// Scenarios mostly wait for the server, so more of them than processors may run side by side.
 const SIDE_BY_SIDE: usize = 4;
 
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// A scenario's name, what it stands on, and the scenario.
 pub struct Scenario {
     name: String,
-    stage: Stage,
-    run: Performance,
+    needs: Needs,
+    run: Body,
 }
 
-type Performance = Box<dyn FnOnce(&Theatre) -> Result<(), Failure> + Send>;
+type Body = Box<dyn FnOnce(&Clusters) -> Result<(), Failure> + Send>;
 
 /// What a scenario stands on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Needs {
     /// Any cluster will do, even one with real nodes.
     AnyCluster,
     /// A control plane of ours: the scenario plays the kubelet, or looks behind the API.
@@ -36,16 +39,16 @@ enum Stage {
 }
 
 impl Scenario {
-    fn new<Run>(function_name: &str, stage: Stage, run: Run) -> Self
+    fn new<Run>(function_name: &str, needs: Needs, run: Run) -> Self
     where
-        Run: FnOnce(&Theatre) -> Result<(), Failure> + Send + 'static,
+        Run: FnOnce(&Clusters) -> Result<(), Failure> + Send + 'static,
     {
         let name = function_name
             .split_once("scenarios::")
             .map_or(function_name, |(_, name)| name);
         Self {
             name: name.to_owned(),
-            stage,
+            needs,
             run: Box::new(run),
         }
     }
@@ -58,8 +61,8 @@ where
 {
     Scenario::new(
         std::any::type_name::<Run>(),
-        Stage::AnyCluster,
-        move |theatre| theatre.on_shared(&run),
+        Needs::AnyCluster,
+        move |clusters| clusters.on_shared(&run),
     )
 }
 
@@ -70,8 +73,8 @@ where
 {
     Scenario::new(
         std::any::type_name::<Run>(),
-        Stage::OwnControlPlane,
-        move |theatre| theatre.on_shared(&run),
+        Needs::OwnControlPlane,
+        move |clusters| clusters.on_shared(&run),
     )
 }
 
@@ -81,8 +84,8 @@ where
     Run: AsyncFn(&Cluster) -> Result<(), Failure> + Send + 'static,
 {
     let name = std::any::type_name::<Run>();
-    Scenario::new(name, Stage::OwnControlPlane, move |theatre| {
-        theatre.on_emulated(version, &run)
+    Scenario::new(name, Needs::OwnControlPlane, move |clusters| {
+        clusters.on_emulated(version, &run)
     })
 }
 
@@ -93,10 +96,10 @@ where
 {
     Scenario::new(
         std::any::type_name::<Run>(),
-        Stage::Binaries,
-        move |theatre| {
-            let binaries = theatre.source.binaries()?;
-            theatre.runtime.block_on(run(&binaries))
+        Needs::Binaries,
+        move |clusters| {
+            let binaries = clusters.source.binaries()?;
+            clusters.runtime.block_on(in_time(run(&binaries)))
         },
     )
 }
@@ -108,8 +111,8 @@ where
 {
     Scenario::new(
         std::any::type_name::<Run>(),
-        Stage::Nothing,
-        move |theatre| theatre.runtime.block_on(run()),
+        Needs::Nothing,
+        move |clusters| clusters.runtime.block_on(in_time(run())),
     )
 }
 
@@ -118,8 +121,8 @@ pub fn run(scenarios: Vec<Scenario>) -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(SIDE_BY_SIDE);
     let source = Source::find();
-    let theatre = match Theatre::new(source) {
-        Ok(theatre) => Arc::new(theatre),
+    let clusters = match Clusters::new(source) {
+        Ok(clusters) => Arc::new(clusters),
         Err(failure) => {
             eprintln!("{failure}");
             return ExitCode::FAILURE;
@@ -130,10 +133,10 @@ pub fn run(scenarios: Vec<Scenario>) -> ExitCode {
     let trials = scenarios
         .into_iter()
         .map(|scenario| {
-            let possible = theatre.offers(scenario.stage);
-            let theatre = Arc::clone(&theatre);
+            let possible = clusters.offers(scenario.needs);
+            let clusters = Arc::clone(&clusters);
             let trial = Trial::test(scenario.name, move || {
-                (scenario.run)(&theatre).map_err(|failure| Failed::from(failure.to_string()))
+                (scenario.run)(&clusters).map_err(|failure| Failed::from(failure.to_string()))
             });
             let trial = trial.with_ignored_flag(!possible);
             if !possible && !arguments.is_filtered_out(&trial) {
@@ -145,7 +148,7 @@ pub fn run(scenarios: Vec<Scenario>) -> ExitCode {
 
     let mut must_fail = false;
     if missed > 0 && !arguments.list {
-        if let Source::Nothing(what_to_do) = &theatre.source {
+        if let Source::Nothing(what_to_do) = &clusters.source {
             eprintln!("{missed} SCENARIOS ARE SKIPPED: {what_to_do}");
             // A person sees the line; a pipeline would stay green for ever.
             must_fail = std::env::var("CI").is_ok_and(|value| value == "true");
@@ -157,8 +160,8 @@ pub fn run(scenarios: Vec<Scenario>) -> ExitCode {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     // The trials are gone, and with them all other holders.
-    if let Some(theatre) = Arc::into_inner(theatre) {
-        theatre.close();
+    if let Some(clusters) = Arc::into_inner(clusters) {
+        clusters.close();
     }
     if must_fail {
         eprintln!("CI=true, and scenarios were skipped: failing");
@@ -168,14 +171,14 @@ pub fn run(scenarios: Vec<Scenario>) -> ExitCode {
 }
 
 /// Holds the clusters that scenarios share. Each is started when the first scenario needs it.
-struct Theatre {
+struct Clusters {
     source: Source,
     runtime: Runtime,
     shared: OnceCell<Option<Cluster>>,
     emulated: Mutex<BTreeMap<&'static str, Arc<OnceCell<Option<Cluster>>>>>,
 }
 
-impl Theatre {
+impl Clusters {
     fn new(source: Source) -> Result<Self, Failure> {
         Ok(Self {
             source,
@@ -185,10 +188,10 @@ impl Theatre {
         })
     }
 
-    fn offers(&self, stage: Stage) -> bool {
-        match (&self.source, stage) {
-            (_, Stage::Nothing) | (Source::Assets(_) | Source::Build, _) => true,
-            (Source::Kubeconfig(_), stage) => stage == Stage::AnyCluster,
+    fn offers(&self, needs: Needs) -> bool {
+        match (&self.source, needs) {
+            (_, Needs::Nothing) | (Source::Assets(_) | Source::Build, _) => true,
+            (Source::Kubeconfig(_), needs) => needs == Needs::AnyCluster,
             (Source::Nothing(_), _) => false,
         }
     }
@@ -202,7 +205,7 @@ impl Theatre {
                 .shared
                 .get_or_init(|| self.start(Options::default()))
                 .await;
-            run(started(cluster.as_ref())?).await
+            in_time(run(started(cluster.as_ref())?)).await
         })
     }
 
@@ -218,7 +221,7 @@ impl Theatre {
                 ..Options::default()
             };
             let cluster = cell.get_or_init(|| self.start(options)).await;
-            run(started(cluster.as_ref())?).await
+            in_time(run(started(cluster.as_ref())?)).await
         })
     }
 
@@ -237,6 +240,13 @@ impl Theatre {
             }
         });
     }
+}
+
+/// A scenario that waits for ever would keep the others' results from being shown.
+async fn in_time(scenario: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::time::timeout(LONGEST, scenario)
+        .await
+        .map_err(|_| Failure::new(format!("came to no end in {} s", LONGEST.as_secs())))?
 }
 
 fn started(cluster: Option<&Cluster>) -> Result<&Cluster, Failure> {

@@ -1,5 +1,4 @@
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -136,14 +135,14 @@ fn build() -> Result<Binaries, Failure> {
     }
 
     // Only a whole folder ever gets its final name.
-    let unfinished = parent.join("unfinished");
-    remove_if_there(&unfinished)?;
-    fs::create_dir(&unfinished)?;
-    run_go_build(&source, &linker_flags, &unfinished)?;
+    let unfinished = tempfile::Builder::new()
+        .prefix("unfinished-")
+        .tempdir_in(&parent)?;
+    run_go_build(&source, &linker_flags, unfinished.path())?;
     for part in PARTS {
-        std::os::unix::fs::symlink("control-plane", unfinished.join(part))?;
+        std::os::unix::fs::symlink("control-plane", unfinished.path().join(part))?;
     }
-    fs::rename(&unfinished, &folder)?;
+    fs::rename(unfinished.path(), &folder)?;
     Ok(finished)
 }
 
@@ -242,15 +241,6 @@ fn target_folder() -> PathBuf {
             || Path::new(env!("CARGO_MANIFEST_DIR")).join("target"),
             Path::to_path_buf,
         )
-}
-
-fn remove_if_there(folder: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).context(format_args!("cannot remove {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The last lines of a log file, for failures.

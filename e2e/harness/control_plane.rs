@@ -65,10 +65,15 @@ struct Part {
 impl ControlPlane {
     /// Starts one and returns when it serves requests and its controllers work.
     pub async fn start(binaries: &Binaries, options: &Options) -> Result<Self, Failure> {
+        let mut attempts_left = 3;
         loop {
+            attempts_left -= 1;
             match Self::start_once(binaries, options).await {
                 // A port that was free when we looked may be taken when it is bound.
-                Err(failure) if failure.to_string().contains("address already in use") => {
+                Err(failure)
+                    if attempts_left > 0
+                        && failure.to_string().contains("address already in use") =>
+                {
                     eprintln!("control plane: a port was taken by somebody else; starting again");
                 }
                 result => return result,

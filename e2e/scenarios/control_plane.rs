@@ -313,3 +313,18 @@ pub async fn a_kept_control_plane_serves_another_program(
     assert!(visit?, "a visitor leaves namespaces behind");
     Ok(())
 }
+
+/// Whoever sees a control plane fail to start sees why.
+pub async fn a_part_that_does_not_start_shows_its_log(binaries: &Binaries) -> Result<(), Failure> {
+    let options = Options {
+        apiserver_arguments: vec!["--no-such-flag".to_owned()],
+        ..Options::default()
+    };
+    let Err(failure) = Cluster::from_binaries(binaries, &options).await else {
+        return Err(Failure::new("the API server started with an unknown flag"));
+    };
+    let text = failure.to_string();
+    assert!(text.contains("kube-apiserver ended"), "{text}");
+    assert!(text.contains("unknown flag: --no-such-flag"), "{text}");
+    Ok(())
+}

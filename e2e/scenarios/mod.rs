@@ -26,6 +26,7 @@ pub fn all() -> Vec<Scenario> {
             "1.33",
             control_plane::an_old_server_lacks_mutating_admission_policies,
         ),
+        with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
     ]
