@@ -71,15 +71,9 @@ fn what_stands_beside_a_database_is_none() {
             "env": [{"name": "POSTGRES_PASSWORD"}]});
         assert_eq!(seen(&container), "nothing", "{image}");
     }
-    for command in
-        [json!(["sh", "-c", "while true; do pg_dump -h pg > /x; sleep 3600; done"]), json!(["sleep", "infinity"])]
-    {
-        assert_eq!(
-            seen(&json!({"name": "a", "image": "postgres:16", "command": command})),
-            "Unsure PostgreSQL",
-            "{command}"
-        );
-    }
+    let running = |command: Value| seen(&json!({"name": "a", "image": "postgres:16", "command": command}));
+    assert_eq!(running(json!(["sh", "-c", "while true; do pg_dump -h pg > /x; sleep 3600; done"])), "nothing");
+    assert_eq!(running(json!(["sleep", "infinity"])), "Unsure PostgreSQL");
     for process in ["stolon-sentinel", "stolon-proxy"] {
         assert_eq!(seen(&json!({"name": "a", "image": "sorintlab/stolon:1", "command": [process]})), "nothing");
     }

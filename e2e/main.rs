@@ -1,0 +1,17 @@
+//! Scenarios against a real API server. `e2e/README.md` says how to run them.
+
+#![allow(unreachable_pub, reason = "a program has no outside; `pub` says what a module offers")]
+
+mod harness;
+mod scenario;
+mod scenarios;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The guardian's own test needs a second process to kill; this program is it.
+    if let Some(stand_in) = scenarios::guardian::requested_stand_in() {
+        return stand_in;
+    }
+    scenario::run(scenarios::all())
+}

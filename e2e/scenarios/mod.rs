@@ -1,0 +1,28 @@
+pub mod control_plane;
+pub mod fixtures;
+pub mod guardian;
+pub mod stand_ins;
+
+use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
+
+/// Every scenario there is, with what it stands on. Its name for `cargo test --test e2e NAME` is its path from here.
+pub fn all() -> Vec<Scenario> {
+    vec![
+        without_cluster(guardian::a_killed_program_leaves_nothing_behind),
+        without_cluster(guardian::a_dropped_guardian_leaves_nothing_behind),
+        without_cluster(guardian::a_stopped_process_is_gone_and_the_others_live),
+        on_any_cluster(control_plane::a_second_probe_handler_is_refused),
+        on_own_control_plane(control_plane::the_statefulset_controller_sees_pods_become_ready),
+        on_own_control_plane(control_plane::a_rollout_replaces_pods_on_nodes),
+        on_own_control_plane(stand_ins::a_report_of_restarts_is_kept),
+        on_any_cluster(stand_ins::an_account_may_do_only_what_it_is_granted),
+        on_own_control_plane(stand_ins::requests_can_be_watched_and_broken),
+        on_own_control_plane(control_plane::a_webhook_from_old_times_refuses_dry_runs),
+        on_own_control_plane(control_plane::kubectl_applies),
+        on_own_control_plane(stand_ins::a_port_accepts_connections),
+        emulating("1.33", control_plane::an_old_server_lacks_mutating_admission_policies),
+        with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
+        with_binaries(control_plane::a_kept_control_plane_serves_another_program),
+        with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
+    ]
+}
