@@ -1,4 +1,4 @@
-//! The custom resources, as users write and read them. Types only: what they mean is decided in [`crate::core`].
+//! The custom resources, as users write and read them. Types only: what they mean is decided in `core`.
 
 mod engine;
 mod policy;

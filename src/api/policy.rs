@@ -13,7 +13,8 @@ const SELECT_ALL_RULE: &str = "!(has(self.selectAll) && self.selectAll) || !has(
 const SELECT_ALL_MESSAGE: &str =
     "selectAll: true and a selector contradict each other: remove selectAll, or empty the selector";
 const OPERATOR_RULE: &str = "!has(self.selector) || !has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))";
-const OPERATOR_MESSAGE: &str = "each matchExpressions entry needs operator In or NotIn with values, or Exists or DoesNotExist without values";
+const OPERATOR_MESSAGE: &str =
+    "each matchExpressions entry needs operator In or NotIn with values, or Exists or DoesNotExist without values";
 const DATABASES_RULE: &str =
     "!has(self.databases) || self.databases.all(a, self.databases.exists_one(b, b.container == a.container))";
 const DATABASES_MESSAGE: &str = "databases names the same container twice: keep one entry for each container";
