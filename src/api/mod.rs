@@ -7,6 +7,8 @@ mod engine;
 mod policy;
 mod schema;
 mod status;
+#[cfg(test)]
+mod tests;
 mod validation;
 
 pub use engine::Engine;

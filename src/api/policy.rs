@@ -1,5 +1,6 @@
 //! The spec of both kinds. Doc comments on fields are what `kubectl explain` prints.
 #![allow(unreachable_pub, reason = "the schema derive repeats each struct inside a function")]
+#![allow(clippy::duplicated_attributes, reason = "printer columns have types and paths in common")]
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;

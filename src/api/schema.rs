@@ -132,14 +132,14 @@ pub fn unknown_fields(definition: &CustomResourceDefinition, object: &Value) -> 
     if let (Some(schema), Some(fields)) = (schema, object.as_object()) {
         for (name, value) in fields {
             if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
-                look_up(schema, name, value, String::new(), &mut unknown);
+                look_up(schema, name, value, "", &mut unknown);
             }
         }
     }
     unknown
 }
 
-fn look_up(parent: &JSONSchemaProps, name: &str, value: &Value, path: String, unknown: &mut Vec<String>) {
+fn look_up(parent: &JSONSchemaProps, name: &str, value: &Value, path: &str, unknown: &mut Vec<String>) {
     let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     let property = parent.properties.as_ref().and_then(|properties| properties.get(name));
     let schema = property.or(match &parent.additional_properties {
@@ -156,7 +156,7 @@ fn descend(schema: &JSONSchemaProps, value: &Value, path: &str, unknown: &mut Ve
     match (value, &schema.items) {
         (Value::Object(fields), _) => {
             for (name, value) in fields {
-                look_up(schema, name, value, path.to_owned(), unknown);
+                look_up(schema, name, value, path, unknown);
             }
         }
         (Value::Array(items), Some(JSONSchemaPropsOrArray::Schema(schema))) => {

@@ -84,19 +84,35 @@ pub(super) const TIME_ZONE: &str = "!has(self.timeZone) || self.timeZone.matches
     '^([A-Za-z]+(-[A-Za-z]+)?|GMT[+-]?0|EST5EDT|CST6CDT|MST7MDT|PST8PDT|[A-Za-z]+(/[A-Za-z0-9_+-]+)+)$')";
 pub(super) const TIME_ZONE_MESSAGE: &str = "timeZone must be an IANA name, for example Europe/Berlin or UTC";
 
-/// Five cron fields, each within its range, so that a schedule which is accepted can be read by the operator.
+/// A schedule that is accepted here can be read by the operator, but for ranges that run backwards, which no regular
+/// expression sees.
 pub(super) fn schedule() -> String {
-    const MONTHS: &str = "(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)";
-    const DAYS: &str = "(?i:SUN|MON|TUE|WED|THU|FRI|SAT)";
-    // `*`, a value or a range, with a step except after a lone value, whose meaning differs between cron programs.
-    let item = |value: &str| format!("([*](/[1-9][0-9]?)?|{value}(-{value}(/[1-9][0-9]?)?)?)");
-    let list = |item: String| format!("{item}(,{item})*");
-    let minute = list(item("[0-5]?[0-9]"));
-    let hour = list(item("([01]?[0-9]|2[0-3])"));
-    let day_of_month = format!("({}|[?L])", list(item("(0?[1-9]|[12][0-9]|3[01])")));
-    let month = list(item(&format!("(0?[1-9]|1[0-2]|{MONTHS})")));
-    let day = format!("([0-7]|{DAYS})");
-    let day_of_week = format!("({}|[?]|{day}(#[1-5]|L))", list(item(&day)));
+    format!("!has(self.schedule) || self.schedule.matches('^{}$')", schedule_pattern())
+}
+
+/// Five cron fields, each within its range.
+pub(super) fn schedule_pattern() -> String {
+    // Spelled out, since `(?i)` folds as Unicode does: a long s would pass for an s.
+    let in_any_case = |names: &str| -> String {
+        let either = |letter: char| match letter {
+            'A'..='Z' => format!("[{letter}{}]", letter.to_ascii_lowercase()),
+            other => other.to_string(),
+        };
+        names.chars().map(either).collect()
+    };
+    let months = in_any_case("JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC");
+    let days = in_any_case("SUN|MON|TUE|WED|THU|FRI|SAT");
+    // `*`, or values and ranges. A step after a lone value means different things to different cron programs.
+    let field = |value: &str| {
+        let range = format!("{value}(-{value}(/[1-9][0-9]?)?)?");
+        format!("[*](/[1-9][0-9]?)?|{range}(,{range})*")
+    };
+    let day = format!("([0-7]|{days})");
+    let minute = format!("({})", field("[0-5]?[0-9]"));
+    let hour = format!("({})", field("([01]?[0-9]|2[0-3])"));
+    let day_of_month = format!("({}|[?L])", field("(0?[1-9]|[12][0-9]|3[01])"));
+    let month = format!("({})", field(&format!("(0?[1-9]|1[0-2]|{months})")));
+    let day_of_week = format!("({}|[?]|{day}(#[1-5]|L))", field(&day));
     let fields = [minute, hour, day_of_month, month, day_of_week].join(" +");
-    format!("!has(self.schedule) || self.schedule.matches('^ *{fields} *$')")
+    format!(" *{fields} *")
 }

@@ -10,7 +10,7 @@ use crate::api;
 /// Print the custom resource definitions, ready for kubectl apply
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Write one file for each definition into this folder instead, named GROUP_PLURAL.yaml
+    /// Write a file for each definition into this folder instead
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 }
@@ -18,7 +18,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     let documents = api::definitions().iter().map(document).collect::<Result<Vec<_>, _>>()?;
     match &args.output_dir {
-        None => print(documents.iter().map(|document| format!("---\n{}", document.text)).collect::<String>())?,
+        None => print(documents.iter().flat_map(|document| ["---\n", &document.text]).collect::<String>())?,
         Some(folder) => write(folder, &documents)?,
     }
     Ok(Outcome::Clean)
