@@ -4,13 +4,21 @@ use serde::{Deserialize, Serialize};
 /// A database engine that has a profile, by the name its own project uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Engine {
+    /// PostgreSQL, and what is built on it.
     PostgreSQL,
+    /// MySQL or Percona Server, alone or with asynchronous replication.
     MySQL,
+    /// MariaDB without Galera.
     MariaDB,
+    /// MariaDB or Percona XtraDB Cluster with Galera replication.
     Galera,
+    /// Redis, alone or as a replica.
     Redis,
+    /// Valkey, alone or as a replica.
     Valkey,
+    /// KeyDB.
     KeyDB,
+    /// The sentinel of Redis or Valkey, which holds no data.
     Sentinel,
 }
 

@@ -1,8 +1,15 @@
-//! The custom resources, as users write and read them. Types only: what they mean is decided in [`crate::core`].
+//! The custom resources, as users write and read them. Types only: what they mean is decided in `core`.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt as _;
 
 mod engine;
 mod policy;
+mod schema;
 mod status;
+#[cfg(test)]
+mod tests;
+mod validation;
 
 pub use engine::Engine;
 pub use policy::{
@@ -10,7 +17,8 @@ pub use policy::{
     OnDelete, OnFailure, PolicySpec, ProbePolicy, ReadinessTimings, RemedyChoice, RequestAmounts, Resources, Rollout,
     Rules, Startup, Window,
 };
-pub use status::{PolicyStatus, Summary, WorkloadStatus, condition};
+pub use schema::unknown_fields;
+pub use status::{MAX_FINDINGS, MAX_WORKLOADS, PolicyStatus, Summary, WorkloadStatus, condition};
 
 /// The API group of both kinds.
 pub const GROUP: &str = "reprieve.dev";
@@ -28,10 +36,9 @@ pub const STATE_ANNOTATION: &str = "reprieve.dev/state";
 /// The field manager of every write.
 pub const FIELD_MANAGER: &str = "reprieve";
 
-/// Both custom resource definitions, in the order in which they are installed.
-#[must_use]
-pub fn definitions() -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>
-{
-    use kube::CustomResourceExt as _;
-    vec![ProbePolicy::crd(), ClusterProbePolicy::crd()]
+/// Both custom resource definitions as they are installed, in that order.
+///
+/// What `CustomResourceExt::crd` returns lacks the last touches; nothing else should publish a definition.
+pub fn definitions() -> [CustomResourceDefinition; 2] {
+    [ProbePolicy::crd(), ClusterProbePolicy::crd()].map(schema::finish)
 }

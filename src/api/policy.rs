@@ -1,23 +1,14 @@
+//! The spec of both kinds. Doc comments on fields are what `kubectl explain` prints.
+#![allow(unreachable_pub, reason = "the schema derive repeats each struct inside a function")]
+#![allow(clippy::duplicated_attributes, reason = "printer columns have types and paths in common")]
+
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Engine, PolicyStatus};
-
-/// An empty selector would carry every StatefulSet, which nobody should get by leaving a line out.
-const SELECTOR_RULE: &str = "!has(self.selector) || (has(self.selectAll) && self.selectAll) || (has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || (has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)";
-const SELECTOR_MESSAGE: &str = "an empty selector would match every StatefulSet: write matchLabels or matchExpressions, or say selectAll: true if you mean all of them";
-const SELECT_ALL_RULE: &str = "!(has(self.selectAll) && self.selectAll) || !has(self.selector) || ((!has(self.selector.matchLabels) || size(self.selector.matchLabels) == 0) && (!has(self.selector.matchExpressions) || size(self.selector.matchExpressions) == 0))";
-const SELECT_ALL_MESSAGE: &str =
-    "selectAll: true and a selector contradict each other: remove selectAll, or empty the selector";
-const OPERATOR_RULE: &str = "!has(self.selector) || !has(self.selector.matchExpressions) || self.selector.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))";
-const OPERATOR_MESSAGE: &str =
-    "each matchExpressions entry needs operator In or NotIn with values, or Exists or DoesNotExist without values";
-const DATABASES_RULE: &str =
-    "!has(self.databases) || self.databases.all(a, self.databases.exists_one(b, b.container == a.container))";
-const DATABASES_MESSAGE: &str = "databases names the same container twice: keep one entry for each container";
+use super::{Engine, PolicyStatus, schema, validation};
 
 /// Which StatefulSets to protect in this namespace, and how.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,10 +38,10 @@ const DATABASES_MESSAGE: &str = "databases names the same container twice: keep 
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
-#[x_kube(validation = Rule::new(SELECTOR_RULE).message(SELECTOR_MESSAGE))]
-#[x_kube(validation = Rule::new(SELECT_ALL_RULE).message(SELECT_ALL_MESSAGE))]
-#[x_kube(validation = Rule::new(OPERATOR_RULE).message(OPERATOR_MESSAGE))]
-#[x_kube(validation = Rule::new(DATABASES_RULE).message(DATABASES_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::SELECTOR).message(validation::SELECTOR_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::SELECT_ALL).message(validation::SELECT_ALL_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::DATABASES).message(validation::DATABASES_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::CPU_LIMIT).message(validation::CPU_LIMIT_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct PolicySpec {
     /// Audit (the default) reports findings and the exact patch that would be sent, and writes nothing to a
@@ -60,6 +51,7 @@ pub struct PolicySpec {
     /// The StatefulSets that this policy carries, by their own labels (not by those of their pods). Without one
     /// the policy carries only those that name it in the annotation reprieve.dev/policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::label_selector")]
     pub selector: Option<LabelSelector>,
     /// Carries every StatefulSet in reach. Must be asked for: an empty selector is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,6 +59,7 @@ pub struct PolicySpec {
     /// Hints for containers whose engine or port cannot be told from the manifest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["container".into()]))]
     pub databases: Vec<DatabaseHint>,
     /// Timings for the liveness probe. What is left out becomes the more lenient of today's and the engine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +88,7 @@ pub struct PolicySpec {
     pub on_delete: OnDelete,
 }
 
-/// The same for a whole cluster, limited by namespace labels.
+/// Which StatefulSets to protect in many namespaces, and how.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "reprieve.dev",
@@ -122,15 +115,13 @@ pub struct PolicySpec {
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
-#[x_kube(validation = Rule::new(SELECTOR_RULE).message(SELECTOR_MESSAGE))]
-#[x_kube(validation = Rule::new(SELECT_ALL_RULE).message(SELECT_ALL_MESSAGE))]
-#[x_kube(validation = Rule::new(OPERATOR_RULE).message(OPERATOR_MESSAGE))]
-#[x_kube(validation = Rule::new(DATABASES_RULE).message(DATABASES_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterProbePolicySpec {
     /// The namespaces in reach, by their labels. Left out: every namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::label_selector")]
     pub namespace_selector: Option<LabelSelector>,
+    /// All fields of a [`ProbePolicy`], beside the selector of namespaces. Its rules come along.
     #[serde(flatten)]
     pub policy: PolicySpec,
 }
@@ -161,7 +152,7 @@ pub struct DatabaseHint {
 
 /// Timings of the liveness probe, in the units of the Kubernetes API.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.timeoutSeconds) || !has(self.periodSeconds) || self.timeoutSeconds <= self.periodSeconds").message("liveness.timeoutSeconds is longer than periodSeconds: probes would overlap; lower the timeout or raise the period"))]
+#[x_kube(validation = Rule::new(validation::TIMEOUT).message(validation::LIVENESS_TIMEOUT_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct LivenessTimings {
     /// Seconds from container start (or from the end of the startup probe) to the first probe.
@@ -184,7 +175,7 @@ pub struct LivenessTimings {
 
 /// Timings of a readiness probe, in the units of the Kubernetes API.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.timeoutSeconds) || !has(self.periodSeconds) || self.timeoutSeconds <= self.periodSeconds").message("readiness.timeoutSeconds is longer than periodSeconds: probes would overlap; lower the timeout or raise the period"))]
+#[x_kube(validation = Rule::new(validation::TIMEOUT).message(validation::READINESS_TIMEOUT_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct ReadinessTimings {
     /// Seconds from container start to the first probe.
@@ -209,7 +200,7 @@ pub struct ReadinessTimings {
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Startup {
-    /// Seconds that recovery may take, from container start. The default, one hour, is what `CloudNativePG` allows.
+    /// Seconds that recovery may take, from container start. The default, one hour, is what CloudNativePG allows.
     #[serde(default = "default_recovery_allowance")]
     #[schemars(range(min = 60, max = 604_800))]
     pub recovery_allowance_seconds: i32,
@@ -228,7 +219,7 @@ impl Default for Startup {
 
 /// Requests and limits for database containers.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.limits) || !has(self.limits.memory) || !has(self.requests) || !has(self.requests.memory) || !isQuantity(string(self.limits.memory)) || !isQuantity(string(self.requests.memory)) || quantity(string(self.limits.memory)).compareTo(quantity(string(self.requests.memory))) >= 0").message("resources.limits.memory is below resources.requests.memory: raise the limit, one notch above the request is usual"))]
+#[x_kube(validation = Rule::new(validation::LIMIT_BELOW_REQUEST).message(validation::LIMIT_BELOW_REQUEST_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
     /// Added where a database container has none. A request that is there is never lowered.
@@ -244,26 +235,26 @@ pub struct Resources {
 
 /// Amounts as in `resources.requests`.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.cpu) || (isQuantity(string(self.cpu)) && quantity(string(self.cpu)).isGreaterThan(quantity('0')))").message("resources.requests.cpu must be a quantity above zero, for example \"1\" or 500m"))]
-#[x_kube(validation = Rule::new("!has(self.memory) || (isQuantity(string(self.memory)) && quantity(string(self.memory)).isGreaterThan(quantity('0')))").message("resources.requests.memory must be a quantity above zero, for example 2Gi"))]
+#[x_kube(validation = Rule::new(validation::CPU).message(validation::CPU_REQUEST_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::MEMORY).message(validation::MEMORY_REQUEST_MESSAGE))]
 pub struct RequestAmounts {
-    /// CPU, for example `"1"` or `500m`.
+    /// CPU, for example "1" or 500m. A fraction has to be quoted: "0.5".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(description = "CPU, for example \"1\" or 500m.")]
+    #[schemars(schema_with = "schema::quantity")]
     pub cpu: Option<Quantity>,
-    /// Memory, for example `2Gi`.
+    /// Memory, for example 2Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(description = "Memory, for example 2Gi.")]
+    #[schemars(schema_with = "schema::quantity")]
     pub memory: Option<Quantity>,
 }
 
 /// The one limit that is worth having on a database.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.memory) || (isQuantity(string(self.memory)) && quantity(string(self.memory)).isGreaterThan(quantity('0')))").message("resources.limits.memory must be a quantity above zero, for example 3Gi"))]
+#[x_kube(validation = Rule::new(validation::MEMORY).message(validation::MEMORY_LIMIT_MESSAGE))]
 pub struct MemoryLimit {
-    /// Memory, for example `3Gi`.
+    /// Memory, for example 3Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(description = "Memory, for example 3Gi.")]
+    #[schemars(schema_with = "schema::quantity")]
     pub memory: Option<Quantity>,
 }
 
@@ -279,27 +270,30 @@ pub enum CpuLimit {
 
 /// Which rules count.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("!has(self.disable) || !has(self.optIn) || self.disable.all(r, !(r in self.optIn))").message("a rule stands in both rules.disable and rules.optIn: keep it in one of them"))]
+#[x_kube(validation = Rule::new(validation::RULES).message(validation::RULES_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct Rules {
     /// Rules whose findings are left out, by id, for example RP004.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(regex(pattern = "^RP[0-9]{3}$")))]
+    #[schemars(length(max = 64), inner(length(max = 5), regex(pattern = "^RP[0-9]{3}$")))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
     pub disable: Vec<String>,
     /// Opt-in rules that may be acted on, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 64), inner(regex(pattern = "^RP[0-9]{3}$")))]
+    #[schemars(length(max = 64), inner(length(max = 5), regex(pattern = "^RP[0-9]{3}$")))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
     pub opt_in: Vec<String>,
 }
 
 /// When and how writes happen. Every write restarts pods.
 #[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("self.soakSeconds < self.progressDeadlineSeconds").message("rollout.soakSeconds must be below progressDeadlineSeconds, or no rollout could ever be verified in time"))]
+#[x_kube(validation = Rule::new(validation::SOAK).message(validation::SOAK_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct Rollout {
     /// When a write may start. None: at any time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub windows: Vec<Window>,
     /// Whether a proved kill loop waits for a window. The database is down anyway, so the default is Immediate.
     #[serde(default)]
@@ -350,11 +344,11 @@ impl Default for Rollout {
 
 /// A span of time in which writes may start.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[x_kube(validation = Rule::new("has(self.schedule)").message("a window needs a schedule: five cron fields, for example \"0 2 * * 6\" for Saturdays at two"))]
-#[x_kube(validation = Rule::new("!has(self.schedule) || self.schedule.matches('^[ ]*[0-9*/,-]+[ ]+[0-9*/,-]+[ ]+[0-9*/,?L-]+[ ]+[0-9A-Za-z*/,-]+[ ]+[0-9A-Za-z*/,?#-]+[ ]*$')").message("schedule must be five cron fields (minute hour day-of-month month day-of-week), for example \"0 2 * * 6\""))]
-#[x_kube(validation = Rule::new("has(self.duration)").message("a window needs a duration, for example duration: 3h"))]
-#[x_kube(validation = Rule::new("!has(self.duration) || (self.duration.matches('^([0-9]+h)?([0-9]+m)?$') && self.duration.matches('[1-9]'))").message("duration must be hours and minutes above zero, for example 3h, 90m or 1h30m"))]
-#[x_kube(validation = Rule::new("!has(self.timeZone) || self.timeZone.matches('^[A-Za-z]+([A-Za-z0-9_+-]*)(/[A-Za-z0-9_+-]+)*$')").message("timeZone must be an IANA name, for example Europe/Berlin or UTC"))]
+#[x_kube(validation = Rule::new(validation::HAS_SCHEDULE).message(validation::HAS_SCHEDULE_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::schedule()).message(validation::SCHEDULE_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::HAS_DURATION).message(validation::HAS_DURATION_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::DURATION).message(validation::DURATION_MESSAGE))]
+#[x_kube(validation = Rule::new(validation::TIME_ZONE).message(validation::TIME_ZONE_MESSAGE))]
 #[serde(rename_all = "camelCase")]
 pub struct Window {
     /// When the window opens: five cron fields.

@@ -1,7 +1,12 @@
+//! The status of both kinds.
+#![allow(unreachable_pub, reason = "the schema derive repeats each struct inside a function")]
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::schema;
 
 /// Condition types of a policy.
 pub mod condition {
@@ -27,15 +32,15 @@ pub struct PolicyStatus {
     pub observed_generation: Option<i64>,
     /// Ready, Stalled and Degraded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
-    #[schemars(length(max = 16))]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
     /// Counts over all carried workloads.
     #[serde(default)]
     pub summary: Summary,
     /// At most 100 workloads, worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = MAX_WORKLOADS))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub workloads: Vec<WorkloadStatus>,
 }
 
@@ -62,7 +67,7 @@ pub struct Summary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadStatus {
-    /// The namespace; left out in a `ProbePolicy`, which has only its own.
+    /// The namespace; left out in a ProbePolicy, which has only its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// The StatefulSet's name.
@@ -84,9 +89,9 @@ pub struct WorkloadStatus {
     /// Swap or Additive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// `RP001 database/livenessProbe: sentence`, at most 20.
+    /// What was found, each as "RP001 database/livenessProbe: sentence", at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = MAX_FINDINGS))]
     pub findings: Vec<String>,
     /// How many findings there are, listed or not.
     #[serde(default)]

@@ -1,0 +1,118 @@
+//! The command line: one file for each subcommand, each with its `Args` and its `run`.
+//!
+//! A subcommand returns an [`Outcome`] if it could do its job, whatever it found, and an [`Error`] if it could not.
+//! Only `main` turns them into exit codes. Everything for the user goes through [`print`], so that a closed pipe is an
+//! error that `main` can recognise.
+
+mod completions;
+mod crds;
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The exit code for a job that could not be done; clap uses the same for arguments that it cannot read.
+pub const COULD_NOT: u8 = 2;
+
+/// Keeps databases on Kubernetes from being killed by their own health checks.
+#[derive(Debug, Parser)]
+#[command(name = "reprieve", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 clean, 1 findings at or above the asked severity, 2 could not do the job.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Crds(crds::Args),
+    Completions(completions::Args),
+}
+
+impl Cli {
+    /// Runs the subcommand that was asked for.
+    ///
+    /// # Errors
+    /// What kept it from doing its job.
+    pub fn run(self) -> Result<Outcome, Error> {
+        match self.command {
+            Command::Crds(args) => crds::run(&args),
+            Command::Completions(args) => completions::run(&args),
+        }
+    }
+}
+
+/// What a subcommand that did its job has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to complain about.
+    Clean,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Clean => Self::SUCCESS,
+        }
+    }
+}
+
+/// Why a subcommand could not do its job.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Standard output does not take what we print.
+    #[error("cannot write to standard output")]
+    Print(#[source] io::Error),
+    /// A file or folder that the user named cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// What was to be written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A value of ours has no YAML form.
+    #[error("cannot print {what} as YAML")]
+    Yaml {
+        /// What was to be printed.
+        what: &'static str,
+        /// What the writer says.
+        source: serde_yaml::Error,
+    },
+}
+
+impl Error {
+    /// Whether the reader of our output went away, which is no failure of ours.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Print(source) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Writes to standard output in one go.
+fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Error::Print)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn arguments_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_and_flag_explains_itself() {
+        for command in super::Cli::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{} has no description", command.get_name());
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{} {} has no help", command.get_name(), argument.get_id());
+            }
+        }
+    }
+}
