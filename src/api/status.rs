@@ -99,6 +99,9 @@ pub struct WorkloadStatus {
     /// The digest of the plan, as in the annotation reprieve.dev/state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<String>,
+    /// The digest of the plan that was written last, also where the object has lost its annotations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_plan: Option<String>,
     /// Writes of ours to this object so far.
     #[serde(default)]
     pub writes: i32,

@@ -6,6 +6,7 @@
 
 mod completions;
 mod crds;
+mod run;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -38,6 +40,7 @@ impl Cli {
     /// What kept it from doing its job.
     pub fn run(self) -> Result<Outcome, Error> {
         match self.command {
+            Command::Run(args) => run::run(args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
@@ -63,6 +66,18 @@ impl From<Outcome> for ExitCode {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// There is no connection to a cluster.
+    #[error(transparent)]
+    Connect(#[from] crate::cluster::ConnectError),
+    /// The controller cannot work.
+    #[error(transparent)]
+    Controller(#[from] crate::controller::Error),
+    /// The log filter cannot be read.
+    #[error("cannot read the log filter (--log or RUST_LOG)")]
+    LogFilter(#[source] tracing_subscriber::filter::ParseError),
+    /// The process cannot get what it needs from the system.
+    #[error("cannot start")]
+    Start(#[source] io::Error),
     /// Standard output does not take what we print.
     #[error("cannot write to standard output")]
     Print(#[source] io::Error),

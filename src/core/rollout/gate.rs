@@ -71,7 +71,7 @@ fn unhealthy(workload: &Workload, pods: &[Pod<'_>]) -> Option<String> {
 /// Whether a rollout of the workload is under way. One that waits for its pods to be deleted by hand (`OnDelete`) or
 /// is held by a partition is not.
 #[must_use]
-pub(super) fn is_rolling(workload: &Workload) -> bool {
+pub fn is_rolling(workload: &Workload) -> bool {
     let text = |pointer: &str| workload.text(pointer);
     let by_hand = text("/spec/updateStrategy/type") == "OnDelete";
     let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition").and_then(Value::as_i64);

@@ -9,6 +9,7 @@ mod step;
 mod window;
 
 pub use fit::{node_capacity, shortage};
+pub use gate::is_rolling;
 pub use kill_loop::{KillLoop, kill_loop};
 pub use outcome::{Decision, Outcome};
 pub use pod_template::render_pod;

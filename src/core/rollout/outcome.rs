@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::Memory;
 use crate::core::detect::Finding;
 use crate::core::remedy::Plan;
 
@@ -48,8 +49,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// The plan that was or would be written.
     pub plan: Option<Box<Plan>>,
-    /// Writes to this object so far.
-    pub writes: i32,
+    /// Our last write to this object, if there was one.
+    pub written: Option<Memory>,
     /// Who re-applies the object.
     pub owner: String,
     /// Seconds after which to look again although nothing changed.

@@ -242,9 +242,15 @@ impl Path<'_> {
         Case::new(&self.observation.workload, &self.observation.policy.spec, effective)
     }
 
+    /// Our last write, by the object's own record or by what the policy's status remembers: the later of the two.
+    fn written(&self) -> Option<Memory> {
+        let record = Record::read(&self.observation.workload).ok().flatten();
+        let record = record.map(|record| Memory { plan: record.plan, writes: record.writes });
+        [self.observation.memory.clone(), record].into_iter().flatten().max_by_key(|memory| memory.writes)
+    }
+
     fn writes_so_far(&self) -> i32 {
-        let record = Record::read(&self.observation.workload).ok().flatten().map_or(0, |record| record.writes);
-        record.max(self.observation.memory.as_ref().map_or(0, |memory| memory.writes))
+        self.written().map_or(0, |memory| memory.writes)
     }
 
     /// An outcome without a plan.
@@ -256,7 +262,7 @@ impl Path<'_> {
             message: why.message.clone(),
             findings,
             plan: None,
-            writes: self.writes_so_far(),
+            written: self.written(),
             owner: self.case(None).ownership.to_string(),
             look_again: None,
             missing_verb: None,
@@ -714,9 +720,9 @@ impl Path<'_> {
         reason: &'static str,
         message: String,
     ) -> Next {
-        let writes = work.writes;
+        let written = Memory { plan: work.plan.digest.clone(), writes: work.writes };
         let mut outcome = self.end(*work, decision, status, &Refusal::new(reason, message));
-        outcome.writes = writes;
+        outcome.written = Some(written);
         outcome.wrote = true;
         Next::Done(outcome)
     }

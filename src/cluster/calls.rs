@@ -1,0 +1,146 @@
+//! The calls that the operator makes, each with the outcome that matters to it.
+
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::{ApiResource, ObjectMeta};
+use kube::runtime::events::{Event, Recorder, Reporter};
+use serde_json::Value;
+
+use super::CallError;
+use super::watch::Kind;
+use crate::api::FIELD_MANAGER;
+use crate::core::model::policy::PolicyReference;
+
+/// An API server, and the account that we have there.
+#[derive(Clone)]
+pub struct Cluster {
+    client: kube::Client,
+    recorder: Recorder,
+}
+
+/// Whose status is written.
+pub type StatusTarget = PolicyReference;
+
+impl Cluster {
+    /// Uses a client that is there, for example one that a test looks through.
+    #[must_use]
+    pub fn from_client(client: kube::Client) -> Self {
+        // One recorder for the process: it counts up what repeats.
+        let reporter = Reporter { controller: "reprieve".to_owned(), instance: None };
+        let recorder = Recorder::new(client.clone(), reporter);
+        Self { client, recorder }
+    }
+
+    /// The objects of a kind, in one namespace or in all.
+    pub(super) fn objects(&self, kind: Kind, namespace: Option<&str>) -> Api<DynamicObject> {
+        let resource: ApiResource = kind.resource();
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+
+    /// Whether a kind can be listed: the first question to a server, before any watch is started.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn probe(&self, kind: Kind) -> Result<(), CallError> {
+        self.objects(kind, None).list(&ListParams::default().limit(1)).await?;
+        Ok(())
+    }
+
+    /// Reads an object from the server, not from a cache.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn get(&self, kind: Kind, namespace: Option<&str>, name: &str) -> Result<Value, CallError> {
+        let object = self.objects(kind, namespace).get(name).await?;
+        as_json(&object)
+    }
+
+    /// Sends a strategic merge patch to a StatefulSet, as a dry-run or for good. `fieldValidation=Strict` turns a field
+    /// that the server does not know into an error.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn patch(&self, namespace: &str, name: &str, body: &Value, dry_run: bool) -> Result<Value, CallError> {
+        let parameters = PatchParams {
+            dry_run,
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            field_validation: Some(kube::api::ValidationDirective::Strict),
+            ..PatchParams::default()
+        };
+        let api = self.objects(Kind::StatefulSet, Some(namespace));
+        let object = api.patch(name, &parameters, &Patch::Strategic(body)).await?;
+        as_json(&object)
+    }
+
+    /// Asks admission and validation what they would make of a pod. Nothing is created.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn dry_run_pod(&self, namespace: &str, pod: &Value) -> Result<Value, CallError> {
+        let pod: DynamicObject = serde_json::from_value(pod.clone()).map_err(|error| CallError::Rejected {
+            code: 400,
+            message: format!("the pod cannot be rendered: {error}"),
+        })?;
+        let parameters = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
+        let object = self.objects(Kind::Pod, Some(namespace)).create(&parameters, &pod).await?;
+        as_json(&object)
+    }
+
+    /// The pods that are bound to a node.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn pods_on_node(&self, node: &str) -> Result<Vec<Value>, CallError> {
+        let parameters = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        let pods = self.objects(Kind::Pod, None).list(&parameters).await?;
+        pods.items.iter().map(as_json).collect()
+    }
+
+    /// Writes the status of a policy. The resource version is not sent: the status is ours alone.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn write_status(&self, policy: &StatusTarget, status: &Value) -> Result<(), CallError> {
+        let (kind, namespace) = match &policy.namespace {
+            Some(namespace) => (Kind::ProbePolicy, Some(namespace.as_str())),
+            None => (Kind::ClusterProbePolicy, None),
+        };
+        let parameters = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let body = serde_json::json!({ "status": status });
+        self.objects(kind, namespace).patch_status(&policy.name, &parameters, &Patch::Merge(&body)).await?;
+        Ok(())
+    }
+
+    /// Publishes an event on an object.
+    ///
+    /// # Errors
+    /// Why not. An event is a courtesy: the caller goes on.
+    pub async fn publish(&self, kind: Kind, object: &Value, event: &Event) -> Result<(), CallError> {
+        let metadata: ObjectMeta = object
+            .get("metadata")
+            .cloned()
+            .and_then(|metadata| serde_json::from_value(metadata).ok())
+            .unwrap_or_default();
+        let resource = kind.resource();
+        let reference = k8s_openapi::api::core::v1::ObjectReference {
+            api_version: Some(resource.api_version.clone()),
+            kind: Some(resource.kind.clone()),
+            name: metadata.name,
+            namespace: metadata.namespace,
+            uid: metadata.uid,
+            resource_version: None,
+            field_path: None,
+        };
+        self.recorder.publish(event, &reference).await.map_err(CallError::from)
+    }
+}
+
+/// An object as JSON with all that the server sent.
+fn as_json(object: &DynamicObject) -> Result<Value, CallError> {
+    serde_json::to_value(object).map_err(|error| CallError::Unavailable {
+        message: format!("the answer is no JSON object: {error}"),
+        retry_after: None,
+    })
+}
