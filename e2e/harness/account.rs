@@ -35,17 +35,7 @@ impl Account {
             .create(&PostParams::default(), &account)
             .await
             .context(format_args!("cannot create the service account {name}"))?;
-        let request = TokenRequest {
-            spec: TokenRequestSpec { expiration_seconds: Some(4 * 3600), ..TokenRequestSpec::default() },
-            ..TokenRequest::default()
-        };
-        let token = accounts
-            .create_token_request(name, &PostParams::default(), &request)
-            .await
-            .context(format_args!("no token for the service account {name}"))?
-            .status
-            .ok_or_else(|| Failure::new("the server's answer to a TokenRequest has no status"))?
-            .token;
+        let token = token_of(&accounts, name).await?;
         let full_name = format!("{}-{name}", namespace.name());
         Ok(Self {
             name: name.to_owned(),
@@ -179,4 +169,18 @@ pub fn may(verbs: &[&str], group: &str, resources: &[&str]) -> PolicyRule {
         resources: Some(owned(resources)),
         ..PolicyRule::default()
     }
+}
+
+/// A token for a service account that is there, for example the one of `config/rbac`.
+pub async fn token_of(accounts: &Api<ServiceAccount>, name: &str) -> Result<String, Failure> {
+    let request = TokenRequest {
+        spec: TokenRequestSpec { expiration_seconds: Some(4 * 3600), ..TokenRequestSpec::default() },
+        ..TokenRequest::default()
+    };
+    let answer = accounts
+        .create_token_request(name, &PostParams::default(), &request)
+        .await
+        .context(format_args!("no token for the service account {name}"))?;
+    let status = answer.status.ok_or_else(|| Failure::new("the server's answer to a TokenRequest has no status"))?;
+    Ok(status.token)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kube::Client;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
+use tokio::sync::OnceCell;
 
 use super::access::Access;
 use super::binaries::{Binaries, Source};
@@ -12,6 +13,7 @@ use super::control_plane::{ControlPlane, Options};
 use super::failure::{Context, Failure};
 use super::kubelet::Kubelet;
 use super::namespace::{Departures, Namespace};
+use super::operator;
 
 /// The cluster on which scenarios run side by side, each in namespaces of its own.
 pub struct Cluster {
@@ -21,6 +23,7 @@ pub struct Cluster {
     kubectl: PathBuf,
     departures: Arc<Departures>,
     control_plane: Option<ControlPlane>,
+    installed: OnceCell<()>,
 }
 
 impl Cluster {
@@ -38,6 +41,7 @@ impl Cluster {
                 kubectl: PathBuf::from("kubectl"),
                 departures: Arc::default(),
                 control_plane: None,
+                installed: OnceCell::new(),
             });
         }
         let binaries = tokio::task::block_in_place(|| source.binaries())?;
@@ -55,6 +59,7 @@ impl Cluster {
             kubectl: binaries.kubectl().unwrap_or_else(|| PathBuf::from("kubectl")),
             departures: Arc::default(),
             control_plane: Some(control_plane),
+            installed: OnceCell::new(),
         })
     }
 
@@ -120,6 +125,11 @@ impl Cluster {
             )));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Installs the custom resources and `config/rbac`, once.
+    pub async fn with_reprieve(&self) -> Result<(), Failure> {
+        self.installed.get_or_try_init(|| operator::install(&self.client)).await.copied()
     }
 
     /// Ends the use of this cluster. A control plane of ours just goes; on somebody else's the namespaces that are on

@@ -15,6 +15,7 @@ pub mod guardian;
 pub mod intercept;
 pub mod kubelet;
 pub mod namespace;
+pub mod operator;
 pub mod tcp;
 pub mod wait;
 

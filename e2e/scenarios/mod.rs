@@ -1,6 +1,8 @@
 pub mod control_plane;
+pub mod databases;
 pub mod fixtures;
 pub mod guardian;
+pub mod incident;
 pub mod stand_ins;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
@@ -21,6 +23,7 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(control_plane::kubectl_applies),
         on_own_control_plane(stand_ins::a_port_accepts_connections),
         emulating("1.33", control_plane::an_old_server_lacks_mutating_admission_policies),
+        on_own_control_plane(incident::the_registry_database_is_reprieved),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),

@@ -18,6 +18,9 @@ pub(super) struct Args {
     /// Use this context of the kubeconfig.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// Look at this namespace only. Cluster policies still count for it.
+    #[arg(long, short, value_name = "NAMESPACE")]
+    namespace: Option<String>,
     /// How log lines look.
     #[arg(long, value_enum, default_value_t)]
     log_format: LogFormat,
@@ -31,6 +34,7 @@ pub(super) fn run(args: Args) -> Result<Outcome, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Error::Start)?;
     runtime.block_on(async {
         let cluster = connect(&ConnectOptions { kubeconfig: args.kubeconfig, context: args.context }).await?;
+        let cluster = cluster.within(args.namespace);
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::Start)?;
         let shutdown = async move {
             tokio::select! {

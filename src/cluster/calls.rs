@@ -15,6 +15,8 @@ use crate::core::model::policy::PolicyReference;
 pub struct Cluster {
     client: kube::Client,
     recorder: Recorder,
+    /// The one namespace that is looked at, or all.
+    scope: Option<String>,
 }
 
 /// Whose status is written.
@@ -27,7 +29,37 @@ impl Cluster {
         // One recorder for the process: it counts up what repeats.
         let reporter = Reporter { controller: "reprieve".to_owned(), instance: None };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, recorder }
+        Self { client, recorder, scope: None }
+    }
+
+    /// The same, looking at one namespace only. Cluster policies are read all the same.
+    #[must_use]
+    pub fn within(self, namespace: Option<String>) -> Self {
+        Self { scope: namespace, ..self }
+    }
+
+    /// The objects of a kind that are looked at, and the field selector that narrows them down.
+    pub(super) fn watched(&self, kind: Kind) -> (Api<DynamicObject>, Option<String>) {
+        match (&self.scope, kind) {
+            (None, _) | (Some(_), Kind::ClusterProbePolicy | Kind::Node) => (self.objects(kind, None), None),
+            (Some(namespace), Kind::Namespace) => {
+                (self.objects(kind, None), Some(format!("metadata.name={namespace}")))
+            }
+            (Some(namespace), Kind::StatefulSet | Kind::Pod | Kind::ProbePolicy) => {
+                (self.objects(kind, Some(namespace)), None)
+            }
+        }
+    }
+
+    /// Where a kind is looked at, for people.
+    #[must_use]
+    pub fn place(&self, kind: Kind) -> String {
+        match (&self.scope, kind) {
+            (Some(namespace), Kind::StatefulSet | Kind::Pod | Kind::ProbePolicy) => {
+                format!("in the namespace {namespace}")
+            }
+            _ => "at cluster scope".to_owned(),
+        }
     }
 
     /// The objects of a kind, in one namespace or in all.
@@ -44,7 +76,7 @@ impl Cluster {
     /// # Errors
     /// Why not.
     pub async fn probe(&self, kind: Kind) -> Result<(), CallError> {
-        self.objects(kind, None).list(&ListParams::default().limit(1)).await?;
+        self.watched(kind).0.list(&ListParams::default().limit(1)).await?;
         Ok(())
     }
 

@@ -129,7 +129,8 @@ pub fn watch(
     let mut writer: Writer<DynamicObject> = Writer::new(kind.resource());
     let store = writer.as_reader();
     // The server ends the watch before our own idle limit would; a second line behind the silence limit.
-    let config = watcher::Config::default().timeout(240);
+    let (objects, fields) = cluster.watched(kind);
+    let config = watcher::Config { field_selector: fields, ..watcher::Config::default().timeout(240) };
     let backoff = backon::ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(500))
         .with_max_delay(Duration::from_secs(5))
@@ -137,7 +138,7 @@ pub fn watch(
         .with_jitter();
     let backoff = ResetTimerBackoff::new(ExponentialBackoff::from(backoff), Duration::from_secs(30));
     health.set(kind, WatchState::Starting);
-    let mut events = watcher(cluster.objects(kind, None), config).backoff(backoff).modify(trim).boxed();
+    let mut events = watcher(objects, config).backoff(backoff).modify(trim).boxed();
     let future = async move {
         while let Some(event) = events.next().await {
             let changed = match event {

@@ -48,12 +48,12 @@ pub enum Error {
     #[error("the server knows no {0}: install the custom resources first, `reprieve crds | kubectl apply -f -`")]
     NotInstalled(String),
     /// The account may not read the policies.
-    #[error(
-        "the account may not list {kind} at cluster scope: apply config/rbac, or bind the ClusterRole reprieve to it"
-    )]
+    #[error("the account may not list {kind} {place}: apply config/rbac, or bind the ClusterRole reprieve to it")]
     NotAllowed {
         /// The plural of the kind.
         kind: String,
+        /// Where.
+        place: String,
         /// What the server says.
         source: CallError,
     },
@@ -82,7 +82,7 @@ pub async fn run(
     for kind in [Kind::ProbePolicy, Kind::ClusterProbePolicy] {
         cluster.probe(kind).await.map_err(|source| match source {
             CallError::Gone(_) => Error::NotInstalled(kind.plural()),
-            CallError::Forbidden(_) => Error::NotAllowed { kind: kind.plural(), source },
+            CallError::Forbidden(_) => Error::NotAllowed { kind: kind.plural(), place: cluster.place(kind), source },
             _ => Error::Unreachable { kind: kind.plural(), source },
         })?;
     }

@@ -41,7 +41,11 @@ pub(super) async fn keep_writing(
             let current = written.get(&key).or_else(|| cached.json.get("status")).cloned().unwrap_or_default();
             let mine = carried.get(&cached.reference).cloned().unwrap_or_default();
             let entries = ledger.under(&cached.reference);
-            let Some(status) = status_of(&cached, &mine, &entries, &failing, &current, now()) else { continue };
+            let Some(status) =
+                status_of(&cached, &mine, &entries, &failing, &|kind| cluster.place(kind), &current, now())
+            else {
+                continue;
+            };
             if status == current {
                 continue;
             }
@@ -90,6 +94,7 @@ fn status_of(
     carried: &BTreeSet<Key>,
     entries: &[(Key, Entry)],
     failing: &[(Kind, String)],
+    place: &dyn Fn(Kind) -> String,
     current: &Value,
     now: Timestamp,
 ) -> Option<Value> {
@@ -110,7 +115,7 @@ fn status_of(
     }
     let entries: Vec<_> = entries.iter().filter(|(key, _)| carried.contains(key)).collect();
     let summary = summary(&entries);
-    let conditions = conditions(cached, &summary, &entries, failing)
+    let conditions = conditions(cached, &summary, &entries, failing, place)
         .into_iter()
         .map(|condition| with_transition_time(condition, current, now, cached.generation))
         .collect();
@@ -158,9 +163,10 @@ fn conditions(
     summary: &Summary,
     entries: &[&(Key, Entry)],
     failing: &[(Kind, String)],
+    place: &dyn Fn(Kind) -> String,
 ) -> Vec<Judged> {
     let stalled = stalled(cached, entries);
-    let degraded = degraded(cached, entries, failing);
+    let degraded = degraded(cached, entries, failing, place);
     let ready = match (&stalled, &degraded) {
         (Some((reason, message)), _) | (None, Some((reason, message))) => (false, *reason, message.clone()),
         (None, None) if summary.matched == 0 => {
@@ -218,10 +224,11 @@ fn degraded(
     cached: &CachedPolicy,
     entries: &[&(Key, Entry)],
     failing: &[(Kind, String)],
+    place: &dyn Fn(Kind) -> String,
 ) -> Option<(&'static str, String)> {
     if let Some((kind, message)) = failing.first() {
-        let plural = kind.plural();
-        let message = format!("cannot list or watch {plural} in all namespaces: {message}");
+        let (plural, place) = (kind.plural(), place(*kind));
+        let message = format!("cannot list or watch {plural} {place}: {message}");
         return Some(("WatchFailing", message));
     }
     let lacking = entries.iter().find_map(|(_, entry)| Some((entry, entry.outcome.missing_verb.as_ref()?)));
