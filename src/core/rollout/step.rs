@@ -171,8 +171,7 @@ struct Work {
     writes: i32,
     /// The pod that admission makes of today's template; None where it refuses it.
     current_pod: Option<Value>,
-    /// The workload and the pod as the dry-runs made them.
-    dry_run: Value,
+    /// The pod of the patched template: as it was sent, then as admission made it.
     patched_pod: Value,
     /// Set when requests were tried and refused: why, and that the probes go alone.
     withheld: Option<String>,
@@ -185,20 +184,23 @@ struct Work {
 /// Takes one step: reads the last answer, and names the next effect or sets the outcome.
 #[must_use]
 pub fn step(observation: &Observation, mut progress: Progress) -> (Progress, Option<Effect>) {
-    let answer = progress.answer.take();
+    if progress.outcome.is_some() {
+        return (progress, None);
+    }
+    // An effect whose answer was lost may have been carried out. The object itself will tell, at the next look.
+    let lost = || Answer::Unavailable { message: "the answer was lost".to_owned(), retry_after: None };
+    let answer = progress.answer.take().unwrap_or_else(lost);
     let path = Path { observation };
-    let (stage, result) = match (progress.stage, answer, progress.work.take()) {
-        (Stage::Start, _, _) => (Stage::CurrentPod, path.start()),
-        (Stage::CurrentPod, Some(answer), Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
-        (Stage::DryRun, Some(answer), Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
-        (Stage::PatchedPod, Some(answer), Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
-        (Stage::Owner, Some(answer), Some(work)) => (Stage::Fit, path.owner(work, answer)),
-        (Stage::Fit, Some(answer), Some(work)) => (Stage::Port, path.fit(work, answer)),
-        (Stage::Port, Some(answer), Some(work)) => (Stage::Apply, path.port(work, answer)),
-        (Stage::Apply, Some(answer), Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
-        (Stage::ReadBack, Some(answer), Some(work)) => (Stage::Done, path.read_back(work, answer)),
-        // An effect without an answer is asked for again by starting over; nothing was written on the way.
-        (_, _, _) => return (Progress::default(), None),
+    let (stage, result) = match (progress.stage, progress.work.take()) {
+        (Stage::CurrentPod, Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
+        (Stage::DryRun, Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
+        (Stage::PatchedPod, Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
+        (Stage::Owner, Some(work)) => (Stage::Fit, path.owner(work, answer)),
+        (Stage::Fit, Some(work)) => (Stage::Port, path.fit(work, answer)),
+        (Stage::Port, Some(work)) => (Stage::Apply, path.port(work, answer)),
+        (Stage::Apply, Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
+        (Stage::ReadBack, Some(work)) => (Stage::Done, path.read_back(work, answer)),
+        (Stage::Start | Stage::Done, _) | (_, None) => (Stage::CurrentPod, path.start()),
     };
     match result {
         Next::Effect(work, effect) => {
@@ -315,6 +317,11 @@ impl Path<'_> {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
             return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
         }
+        if workload.uid().is_empty() || workload.resource_version().is_empty() {
+            let why = "it has no uid or resourceVersion, so a write could not be bound to what was looked at";
+            let why = Refusal::new("NoBase", why.to_owned());
+            return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
+        }
         let record = match Record::read(workload) {
             Ok(record) => record,
             Err(error) => {
@@ -335,12 +342,11 @@ impl Path<'_> {
                 let writes = self.writes_so_far();
                 let looping = kill_loop(&case, &self.pods());
                 let work = Box::new(Work {
-                    body: plan.body(workload, writes + 1),
+                    body: plan.body(workload, writes.saturating_add(1)),
                     plan: *plan,
                     findings,
                     writes,
                     current_pod: None,
-                    dry_run: Value::Null,
                     patched_pod: Value::Null,
                     withheld: None,
                     report_only,
@@ -466,7 +472,8 @@ impl Path<'_> {
                 work.current_pod = Some(pod);
             }
             Answer::Rejected { message, .. } => {
-                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018");
+                let left = work.plan.remaining.iter().any(|finding| finding.rule == "RP018");
+                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018") && !left;
                 if !cures {
                     let message = format!(
                         "the server refuses a pod of today's template, so a restart would leave none: {message}"
@@ -506,7 +513,7 @@ impl Path<'_> {
                     return self.refuse(work, "VerificationFailed", message);
                 }
                 let pod = render_pod(&Workload::new(object.clone()));
-                work.dry_run = object;
+                work.patched_pod = pod.clone();
                 Next::Effect(work, Effect::DryRunPod(PodOf::PatchedTemplate, pod))
             }
             Answer::Rejected { message, .. } => {
@@ -519,7 +526,8 @@ impl Path<'_> {
     fn patched_pod(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(pod) => {
-                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &pod, &work.plan)) {
+                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &work.patched_pod, &pod, &work.plan))
+                {
                     let message = format!("the pod would not be what was planned: {message}");
                     return self.withhold_or_refuse(work, "PodNotAsPlanned", message);
                 }
@@ -544,7 +552,7 @@ impl Path<'_> {
             return self.refuse(work, reason, message);
         };
         work.plan = *alone;
-        work.body = work.plan.body(&self.observation.workload, work.writes + 1);
+        work.body = work.plan.body(&self.observation.workload, work.writes.saturating_add(1));
         work.notes.push(format!("its requests are left as they are: {message}"));
         work.withheld = Some(message);
         let record = Record::read(&self.observation.workload).ok().flatten();
@@ -661,7 +669,7 @@ impl Path<'_> {
     fn applied(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(object) => {
-                work.writes += 1;
+                work.writes = work.writes.saturating_add(1);
                 if let Some(message) = self.judge(&work, &object) {
                     let message = format!("it was written, and the result is not what the dry-run promised: {message}");
                     return self.wrote(work, Decision::Halt, "Failed", "WrittenNotAsPlanned", message);
@@ -678,11 +686,19 @@ impl Path<'_> {
     }
 
     fn read_back(&self, work: Box<Work>, answer: Answer) -> Next {
+        let mut read_back = " and read back".to_owned();
         let not_there = match answer {
             Answer::Object(object) => say(&still_applied(&Workload::new(object), &work.plan)),
             Answer::Gone => Some("the object is gone".to_owned()),
             // The write's own answer was judged; the next event brings the object again.
-            _ => None,
+            Answer::Unavailable { message, .. } | Answer::Forbidden { message, .. } => {
+                read_back = format!(", and could not be read back ({message})");
+                None
+            }
+            _ => {
+                ", and could not be read back".clone_into(&mut read_back);
+                None
+            }
         };
         if let Some(message) = not_there {
             let message = format!("it was written, and read back it is not there: {message}");
@@ -690,7 +706,7 @@ impl Path<'_> {
         }
         let looping = work.looping.as_ref().map(|looping| format!(" ({})", looping.because)).unwrap_or_default();
         let words = self.after_write_words(&work);
-        let message = format!("written and read back{looping}; {words}");
+        let message = format!("written{read_back}{looping}; {words}");
         self.wrote(work, Decision::Patch, "Applied", "Applied", message)
     }
 
