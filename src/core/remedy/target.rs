@@ -354,7 +354,12 @@ impl<'a> Builder<'_, 'a> {
         let missing = if self.found(&["RP005"]) { missing_requests(self.container) } else { Vec::new() };
         let requests = policy.requests.as_ref();
         let cpu_limit = self.container.amount("limits", "cpu");
-        let removes_limit = self.found(&["RP006"]) && cpu_limit.is_some();
+        let wants_no_limit = self.found(&["RP006"]) && cpu_limit.is_some();
+        let present = self.container.json.pointer("/resources/limits/cpu");
+        let removes_limit = wants_no_limit && self.may_set(&["resources", "limits", "cpu"], present);
+        if wants_no_limit && !removes_limit {
+            notes.push(format!("{}: resources.limits.cpu stays, because its owner states it", self.container.name));
+        }
         for (resource, stated, limit_today) in [
             ("cpu", requests.and_then(|requests| requests.cpu.as_ref()), cpu_limit.filter(|_| !removes_limit)),
             (
