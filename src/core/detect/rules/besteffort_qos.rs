@@ -57,7 +57,8 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             "cpu" => requests.is_some_and(|r| r.cpu.is_some()),
             _ => requests.is_some_and(|r| r.memory.is_some()),
         };
-        let lacks = missing.join(" and ");
+        let lacks =
+            missing.iter().map(|name| if *name == "cpu" { "CPU" } else { name }).collect::<Vec<_>>().join(" and no ");
         let message = match (class, injected(case, container)) {
             (QosClass::BestEffort, _) => format!(
                 "no {lacks} request, and no other container has one: the pod is BestEffort, with the least CPU weight and evicted first"
