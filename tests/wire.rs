@@ -1,6 +1,8 @@
 //! What goes over the wire and what comes of odd answers, against a scripted API. Time is virtual: what would take
 //! minutes is over at once.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;

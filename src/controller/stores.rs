@@ -60,7 +60,7 @@ impl Stores {
             move |changed| {
                 match changed {
                     Changed::There(object) => {
-                        trigger(&sender, [ObjectRef::from_obj_with(&*object, Kind::StatefulSet.resource())])
+                        trigger(&sender, [ObjectRef::from_obj_with(&*object, Kind::StatefulSet.resource())]);
                     }
                     Changed::Gone(object) => ledger.forget(&Key::of(&object)),
                     // The rest is triggered where the store is known, below.
