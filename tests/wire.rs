@@ -36,6 +36,9 @@ struct Sent {
     body: Value,
 }
 
+/// Watches that fail, with what they say.
+type Failing = Vec<(Kind, String)>;
+
 type Script = Arc<Mutex<VecDeque<Scripted>>>;
 
 /// A body with one chunk and no end.
@@ -172,7 +175,7 @@ async fn a_failing_watch_is_seen_and_heals() {
     ]);
     let health = Health::default();
     let (news, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let states: Arc<Mutex<Vec<Vec<(Kind, String)>>>> = Arc::default();
+    let states: Arc<Mutex<Vec<Failing>>> = Arc::default();
     let (store, task) = {
         let (health_now, states) = (health.clone(), states.clone());
         watch(

@@ -622,7 +622,9 @@ impl Path<'_> {
         let pods = self.pods();
         let mut targets = Vec::new();
         for (container, port) in &work.plan.dials {
-            let running = pods.iter().filter(|pod| pod.container(container).is_some_and(|status| status.is_running()));
+            let running = pods.iter().filter(|pod| {
+                pod.container(container).is_some_and(super::super::model::pod::ContainerStatus::is_running)
+            });
             targets.extend(running.filter_map(|pod| {
                 Some(DialTarget { pod: pod.name().to_owned(), ip: pod.ip()?.to_owned(), port: *port })
             }));

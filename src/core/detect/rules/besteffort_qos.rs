@@ -1,10 +1,10 @@
 //! # RP005 besteffort-qos
 //!
 //! ## What it finds
-//! A database whose pod is BestEffort, or whose container has no CPU or no memory request.
+//! A database whose pod is `BestEffort`, or whose container has no CPU or no memory request.
 //!
 //! ## Why it is unsafe
-//! BestEffort has the least CPU weight of all and is evicted first. A database without a CPU request is starved by
+//! `BestEffort` has the least CPU weight of all and is evicted first. A database without a CPU request is starved by
 //! any neighbour, and a starved probe kills it.
 //!
 //! ## What Reprieve does
@@ -34,7 +34,7 @@ pub(crate) fn missing_requests(container: &Container<'_>) -> Vec<&'static str> {
         .into_iter()
         .filter(|name| {
             let asked = container.amount("requests", name).or_else(|| container.amount("limits", name));
-            asked.is_none_or(|quantity| quantity.is_zero())
+            asked.is_none_or(crate::core::model::quantity::Quantity::is_zero)
         })
         .collect()
 }
