@@ -253,7 +253,8 @@ fn round(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: 
 /// Sixteen hexadecimal digits that stand for a patch.
 fn digest(patch: &Value) -> String {
     let hash = Sha256::digest(patch.to_string().as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let head: [u8; 8] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
+    format!("{:016x}", u64::from_be_bytes(head))
 }
 
 impl Plan {
