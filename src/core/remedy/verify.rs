@@ -9,7 +9,7 @@ use super::plan::Change;
 use super::{Plan, Planned, patch};
 use crate::api::PolicySpec;
 use crate::core::detect::budget::{kill_budget, startup_budget};
-use crate::core::detect::{Case, Finding, FindingKey, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::pointer::Pointer;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::qos::{QosClass, qos_class};
@@ -497,8 +497,10 @@ fn findings_are_gone(before: &Workload, after: &Workload, plan: &Plan, policy: &
     };
     let expected: BTreeSet<FindingKey> =
         plan.remaining.iter().map(Finding::key).flat_map(|key| [twin(&key), key]).collect();
+    let safe = found.iter().filter(|finding| finding.applicability == Applicability::Safe);
+    let safe: BTreeSet<FindingKey> = safe.map(Finding::key).collect();
     let mut violations: Vec<_> =
-        plan.cured.iter().filter(|key| keys.contains(*key)).cloned().map(Violation::Remains).collect();
+        plan.cured.iter().filter(|key| safe.contains(*key)).cloned().map(Violation::Remains).collect();
     violations.extend(keys.iter().filter(|key| !expected.contains(*key)).cloned().map(Violation::New));
     // One that was foreseen may take the place of a worse one, not that of a lesser one.
     let is_worse = |finding: &&Finding| {

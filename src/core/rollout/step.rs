@@ -15,7 +15,7 @@ use super::gate::{self, Wait};
 use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::{Decision, Outcome};
-use crate::core::detect::{Applicability, Case, Finding, Severity, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::{Ignored, Policy};
 use crate::core::model::workload::Workload;
@@ -184,7 +184,7 @@ struct Work {
 /// Takes one step: reads the last answer, and names the next effect or sets the outcome.
 #[must_use]
 pub fn step(observation: &Observation, mut progress: Progress) -> (Progress, Option<Effect>) {
-    if progress.outcome.is_some() {
+    if progress.stage == Stage::Done {
         return (progress, None);
     }
     // An effect whose answer was lost may have been carried out. The object itself will tell, at the next look.
@@ -340,7 +340,7 @@ impl Path<'_> {
             Planned::Nothing(notes) => done(self.nothing_to_write(&case, findings, record.is_some(), refused, &notes)),
             Planned::Plan(plan) => {
                 let writes = self.writes_so_far();
-                let looping = kill_loop(&case, &self.pods());
+                let looping = kill_loop(&case, &self.pods(), self.observation.now);
                 let work = Box::new(Work {
                     body: plan.body(workload, writes.saturating_add(1)),
                     plan: *plan,
@@ -441,6 +441,10 @@ impl Path<'_> {
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
             return "its pods are being replaced".to_owned();
         }
+        let wanted = workload.replicas();
+        if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+            return format!("{} of its {wanted} pods are there", pods.len());
+        }
         match pods.iter().filter(|pod| !pod.is_ready()).count() {
             0 => "every pod has it and is ready".to_owned(),
             count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
@@ -459,7 +463,7 @@ impl Path<'_> {
 
     /// One write for a plan, ever. Whoever took it back is named, not fought.
     fn contested(&self, work: &Work, record: Option<&Record>) -> Option<Refusal> {
-        let by_record = record.is_some_and(|record| record.plan == work.plan.digest);
+        let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
             let case = self.case(None);
@@ -723,8 +727,14 @@ impl Path<'_> {
     }
 
     fn after_write_words(&self, work: &Work) -> String {
-        let cured: std::collections::BTreeSet<_> = work.plan.cured.iter().map(|(rule, _)| *rule).collect();
-        let cured: Vec<_> = cured.into_iter().collect();
+        let eased = |key: &FindingKey| work.plan.remaining.iter().any(|finding| finding.key() == *key);
+        let rules = |wanted: bool, word: &str| {
+            let keys = work.plan.cured.iter().filter(|key| eased(key) == wanted);
+            let rules: std::collections::BTreeSet<_> = keys.map(|(rule, _)| *rule).collect();
+            let rules: Vec<_> = rules.into_iter().collect();
+            (!rules.is_empty()).then(|| format!("{} {word}", rules.join(", ")))
+        };
+        let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
         let pods = if unready.is_empty() {
@@ -737,7 +747,7 @@ impl Path<'_> {
                 unready.join(" ")
             )
         };
-        format!("{} cured; {pods}", cured.join(", "))
+        format!("{done}; {pods}")
     }
 
     fn wrote(
