@@ -750,6 +750,8 @@ impl Path<'_> {
                 let said = format!("the operator may not {what}: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
+                // No event tells when a role is bound; the person who binds it watches.
+                outcome.look_again = Some(20);
                 Next::Done(outcome)
             }
             Answer::Conflict => {
