@@ -476,6 +476,12 @@ impl Path<'_> {
                 work.current_pod = Some(pod);
             }
             Answer::Rejected { message, .. } => {
+                if message.contains("exceeded quota") {
+                    let message = format!(
+                        "the namespace's quota has no room for one more pod, which a dry-run counts as, so nothing can be proved; raise it a little, also for restarts, where old and new pods count for a moment: {message}"
+                    );
+                    return self.refuse(work, "QuotaExhausted", message);
+                }
                 let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018");
                 if !cures {
                     let message = format!(
