@@ -38,7 +38,13 @@ pub(super) fn wait(
                 let when = next.map_or_else(|| "none opens".to_owned(), |next| format!("the next opens at {next}"));
                 let seconds = next.map(|next| next.as_second() - now.as_second() + 1);
                 let look_again = seconds.and_then(|seconds| u32::try_from(seconds).ok());
-                let message = format!("waiting for a rollout window; {when}");
+                let although = looping.map_or_else(String::new, |looping| {
+                    format!(
+                        " although its probe kills it ({}), since the policy says rollout.killLoop: Wait",
+                        looping.because
+                    )
+                });
+                let message = format!("waiting for a rollout window{although}; {when}");
                 return Some(Wait { reason: "WindowClosed", message, look_again });
             }
             Windows::Unreadable(message) => {
