@@ -249,7 +249,14 @@ fn trim_pod(object: &mut DynamicObject) {
     trim_managed_fields(object);
     object.metadata.annotations = None;
     if let Some(spec) = object.data.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|field, _| field == "nodeName");
+        spec.retain(|field, _| matches!(field.as_str(), "nodeName" | "containers" | "initContainers" | "resources"));
+        // Of the containers only what admission made of their resources.
+        for list in ["containers", "initContainers"] {
+            let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+            for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+                container.retain(|field, _| matches!(field.as_str(), "name" | "resources" | "restartPolicy"));
+            }
+        }
     }
     if let Some(status) = object.data.get_mut("status").and_then(Value::as_object_mut) {
         status.retain(|field, _| {

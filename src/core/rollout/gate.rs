@@ -74,6 +74,12 @@ fn unhealthy(workload: &Workload, pods: &[Pod<'_>]) -> Option<String> {
     (ready < wanted).then(|| format!("waiting for its pods: {ready} of {wanted} are ready, and no kill loop is proved"))
 }
 
+/// Whether the StatefulSet controller has not seen the latest spec yet, so that the status speaks of an earlier one.
+pub(super) fn is_unobserved(workload: &Workload) -> bool {
+    let generation = |pointer: &str| workload.json().pointer(pointer).and_then(Value::as_i64);
+    generation("/status/observedGeneration") < generation("/metadata/generation")
+}
+
 /// Whether a rollout of the workload is under way. One that waits for its pods to be deleted by hand (`OnDelete`) or
 /// is held by a partition is not.
 #[must_use]
@@ -82,7 +88,5 @@ pub fn is_rolling(workload: &Workload) -> bool {
     let by_hand = text("/spec/updateStrategy/type") == "OnDelete";
     let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition").and_then(Value::as_i64);
     let (current, update) = (text("/status/currentRevision"), text("/status/updateRevision"));
-    let generation = |pointer: &str| workload.json().pointer(pointer).and_then(Value::as_i64);
-    let unobserved = generation("/status/observedGeneration") < generation("/metadata/generation");
-    unobserved || (!by_hand && partition.unwrap_or(0) == 0 && !update.is_empty() && current != update)
+    is_unobserved(workload) || (!by_hand && partition.unwrap_or(0) == 0 && !update.is_empty() && current != update)
 }
