@@ -106,8 +106,18 @@ impl Operator {
 
     /// Starts one as another account, for example one that lacks a verb.
     pub async fn start_as(cluster: &Cluster, namespace: &Namespace, account: &Account) -> Result<Self, Failure> {
+        Self::start_as_through(cluster, namespace, account, &Intercept::recording()).await
+    }
+
+    /// The same, with every request shown to `intercept` first.
+    pub async fn start_as_through(
+        cluster: &Cluster,
+        namespace: &Namespace,
+        account: &Account,
+        intercept: &Intercept,
+    ) -> Result<Self, Failure> {
         cluster.with_reprieve().await?;
-        Ok(Self::run(account.client().await?, namespace.name()))
+        Ok(Self::run(account.client_through(intercept).await?, namespace.name()))
     }
 
     fn run(client: Client, namespace: &str) -> Self {

@@ -1,8 +1,10 @@
+pub mod admission;
 pub mod control_plane;
 pub mod databases;
 pub mod fixtures;
 pub mod guardian;
 pub mod incident;
+pub mod stage;
 pub mod stand_ins;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
@@ -24,6 +26,15 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(stand_ins::a_port_accepts_connections),
         emulating("1.33", control_plane::an_old_server_lacks_mutating_admission_policies),
         on_own_control_plane(incident::the_registry_database_is_reprieved),
+        on_own_control_plane(admission::a_limit_range_that_sets_a_cpu_limit_is_named),
+        on_own_control_plane(admission::requests_that_a_limit_range_refuses_are_left_and_the_probes_go_alone),
+        on_own_control_plane(admission::a_cpu_limit_stays_where_a_limit_range_would_set_a_lower_one),
+        on_own_control_plane(admission::a_cpu_limit_that_a_quota_demands_stays),
+        on_own_control_plane(admission::a_quota_without_room_for_one_more_pod_keeps_the_write_away),
+        on_own_control_plane(admission::a_template_that_pod_security_refuses_is_not_restarted),
+        on_own_control_plane(admission::a_template_that_makes_no_pod_is_not_restarted),
+        on_own_control_plane(admission::a_webhook_on_pods_that_takes_no_dry_run_keeps_the_write_away),
+        on_own_control_plane(admission::a_webhook_on_statefulsets_that_takes_no_dry_run_keeps_the_write_away),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
