@@ -2,6 +2,7 @@ pub mod admission;
 pub mod control_plane;
 pub mod databases;
 pub mod fixtures;
+pub mod gates;
 pub mod guardian;
 pub mod incident;
 pub mod stage;
@@ -35,6 +36,15 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(admission::a_template_that_makes_no_pod_is_not_restarted),
         on_own_control_plane(admission::a_webhook_on_pods_that_takes_no_dry_run_keeps_the_write_away),
         on_own_control_plane(admission::a_webhook_on_statefulsets_that_takes_no_dry_run_keeps_the_write_away),
+        on_own_control_plane(gates::requests_that_do_not_fit_the_node_are_left_and_the_probes_go_alone),
+        on_own_control_plane(gates::a_port_that_does_not_answer_keeps_the_write_away),
+        on_own_control_plane(gates::a_database_without_a_running_pod_is_waited_for),
+        on_own_control_plane(gates::a_database_that_is_not_ready_is_waited_for),
+        on_own_control_plane(gates::a_closed_window_is_waited_for),
+        on_own_control_plane(gates::a_proved_kill_loop_does_not_wait_for_a_window),
+        on_own_control_plane(gates::a_proved_kill_loop_waits_for_a_window_where_the_policy_says_so),
+        on_own_control_plane(gates::a_dry_run_with_another_result_keeps_the_write_away),
+        on_own_control_plane(gates::a_write_is_the_dry_runs_bytes),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
