@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::ledger::{Key, Ledger};
 use crate::api::{ClusterProbePolicySpec, PolicySpec};
-use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, watch};
+use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, WatchState, watch};
 use crate::core::model::policy::{Policy, PolicyReference};
 use crate::core::model::workload::Workload;
 
@@ -81,7 +81,17 @@ impl Stores {
                 Changed::Everything => trigger(&sender, all(&workloads)),
             }
         };
-        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, told(dirty));
+        // What waited for the pods to be seen need not wait for its time.
+        let seen_again = {
+            let (sender, workloads, health, told) = (sender.clone(), workloads.clone(), health.clone(), told(dirty));
+            move || {
+                told();
+                if health.of(Kind::Pod) == WatchState::Live {
+                    trigger(&sender, all(&workloads));
+                }
+            }
+        };
+        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, seen_again);
         tasks.spawn(task);
 
         let of_namespace = |kind: Kind| {
@@ -124,16 +134,13 @@ impl Stores {
             // An error means that its task is gone, which ends the process elsewhere.
             let _ = store.wait_until_ready().await;
         }
-        for (kind, store) in [(Kind::Pod, &self.pods), (Kind::Namespace, &self.namespaces)] {
+        for kind in [Kind::Pod, Kind::Namespace] {
             loop {
                 let changed = self.settled.notified();
-                if self.health.failing().iter().any(|(failing, _)| *failing == kind) {
+                if self.health.of(kind) != WatchState::Starting {
                     break;
                 }
-                tokio::select! {
-                    _ = store.wait_until_ready() => break,
-                    () = changed => {}
-                }
+                changed.await;
             }
         }
     }
