@@ -5,6 +5,7 @@ pub mod fixtures;
 pub mod gates;
 pub mod guardian;
 pub mod incident;
+pub mod permissions;
 pub mod stage;
 pub mod stand_ins;
 
@@ -45,6 +46,17 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(gates::a_proved_kill_loop_waits_for_a_window_where_the_policy_says_so),
         on_own_control_plane(gates::a_dry_run_with_another_result_keeps_the_write_away),
         on_own_control_plane(gates::a_write_is_the_dry_runs_bytes),
+        on_own_control_plane(permissions::patching_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::creating_pods_is_missed_by_name),
+        on_own_control_plane(permissions::reading_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::listing_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::listing_pods_is_missed_by_name),
+        on_own_control_plane(permissions::watching_pods_is_missed_by_name),
+        on_own_control_plane(permissions::reading_nodes_is_missed_by_name),
+        on_own_control_plane(permissions::listing_namespaces_is_missed_by_name),
+        on_own_control_plane(permissions::without_events_it_still_patches),
+        on_any_cluster(permissions::without_policies_to_list_it_ends_and_says_what_to_do),
+        on_any_cluster(permissions::the_operator_itself_cannot_create_a_pod),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
