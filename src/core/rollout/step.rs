@@ -307,7 +307,7 @@ impl Path<'_> {
             let why = Refusal::new("InvalidPolicy", policy_problems.join("; "));
             return done(self.outcome(Vec::new(), Decision::Refuse, "Refused", &why));
         }
-        let case = self.case(None);
+        let case = self.case(self.spec_of_a_pod());
         if case.ignored == Ignored::Everything {
             let why = Refusal::new("OptedOut", "the annotation reprieve.dev/ignore: \"*\" opts it out".to_owned());
             return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
@@ -451,6 +451,18 @@ impl Path<'_> {
         }
     }
 
+    /// What admission made of today's template, by a pod of it that is there.
+    fn spec_of_a_pod(&self) -> Option<&Value> {
+        if gate::is_unobserved(&self.observation.workload) {
+            return None;
+        }
+        let update = self.observation.workload.text("/status/updateRevision");
+        let revision =
+            |pod: &Value| pod.pointer("/metadata/labels/controller-revision-hash")?.as_str().map(str::to_owned);
+        let pod = self.observation.pods.iter().find(|pod| revision(pod).is_some_and(|revision| revision == update))?;
+        pod.get("spec")
+    }
+
     fn has_old_revision(&self, pod: Pod<'_>) -> bool {
         let update = self.observation.workload.text("/status/updateRevision");
         let of_pod = pod.0.pointer("/metadata/labels/controller-revision-hash").and_then(Value::as_str);
@@ -486,6 +498,12 @@ impl Path<'_> {
                 work.current_pod = Some(pod);
             }
             Answer::Rejected { message, .. } => {
+                if message.contains("exceeded quota") {
+                    let message = format!(
+                        "the namespace's quota has no room for one more pod, which a dry-run counts as, so nothing can be proved; raise it a little, also for restarts, where old and new pods count for a moment: {message}"
+                    );
+                    return self.refuse(work, "QuotaExhausted", message);
+                }
                 let left = work.plan.remaining.iter().any(|finding| finding.rule == "RP018");
                 let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018") && !left;
                 if !cures {
@@ -558,6 +576,14 @@ impl Path<'_> {
 
     /// Where requests and probes were planned together, the probes may still go alone.
     fn withhold_or_refuse(&self, mut work: Box<Work>, reason: &'static str, message: String) -> Next {
+        if work.writes > 0 && work.withheld.is_none() && !work.plan.changes_probes() {
+            // The probes went alone before. That still stands, and so does what kept the rest from going along.
+            let message =
+                format!("patched; {}; its requests and limits are left as they are: {message}", self.rollout_words());
+            let mut outcome = self.end(*work, Decision::Noop, "Applied", &Refusal::new("ResourcesWithheld", message));
+            outcome.look_again = Some(300);
+            return Next::Done(outcome);
+        }
         if work.withheld.is_some() || !work.plan.changes_resources() || !work.plan.changes_probes() {
             return self.refuse(work, reason, message);
         }
@@ -567,7 +593,7 @@ impl Path<'_> {
         };
         work.plan = *alone;
         work.body = work.plan.body(&self.observation.workload, work.writes.saturating_add(1));
-        work.notes.push(format!("its requests are left as they are: {message}"));
+        work.notes.push(format!("its requests and limits are left as they are: {message}"));
         work.withheld = Some(message);
         let record = Record::read(&self.observation.workload).ok().flatten();
         if let Some(contested) = self.contested(&work, record.as_ref()) {
@@ -776,6 +802,8 @@ impl Path<'_> {
                 let said = format!("the operator may not {what}: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
+                // No event tells when a role is bound; the person who binds it watches.
+                outcome.look_again = Some(20);
                 Next::Done(outcome)
             }
             Answer::Conflict => {
