@@ -7,7 +7,7 @@ use futures::Stream;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use kube::api::DynamicObject;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 use tokio::task::JoinSet;
 
 use super::ledger::{Key, Ledger};
@@ -25,6 +25,7 @@ pub(super) struct Stores {
     pub health: Health,
     /// Told whenever a watch starts or stops working.
     settled: Arc<Notify>,
+    ready: OnceCell<()>,
 }
 
 /// A policy as cached: what it asks for, or why it cannot be used.
@@ -118,12 +119,18 @@ impl Stores {
             tasks.spawn(task);
             store
         });
-        (Self { workloads, pods, namespaces, policies, health, settled }, triggers)
+        (Self { workloads, pods, namespaces, policies, health, settled, ready: OnceCell::new() }, triggers)
     }
 
     /// Waits until workloads and policies are here, and until pods and namespaces are here or have failed: a decision
     /// on half a view would be wrong quietly.
     pub(super) async fn ready(&self) {
+        // One waits for all: a store wakes only the last of several that wait for it (kube's `DelayedInit` holds one
+        // waker), and the workloads of the others would never be looked at.
+        self.ready.get_or_init(|| self.wait_until_ready()).await;
+    }
+
+    async fn wait_until_ready(&self) {
         for store in [&self.workloads, &self.policies[0], &self.policies[1]] {
             // An error means that its task is gone, which ends the process elsewhere.
             let _ = store.wait_until_ready().await;
