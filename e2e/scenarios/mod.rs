@@ -3,7 +3,9 @@ pub mod databases;
 pub mod fixtures;
 pub mod guardian;
 pub mod incident;
+pub mod owners;
 pub mod stand_ins;
+pub mod steps;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
 
@@ -24,6 +26,16 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(stand_ins::a_port_accepts_connections),
         emulating("1.33", control_plane::an_old_server_lacks_mutating_admission_policies),
         on_own_control_plane(incident::the_registry_database_is_reprieved),
+        on_own_control_plane(owners::kubectl_apply_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::kubectl_apply_on_the_server_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::flux_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::helm_4_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::argo_cd_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::a_helm_3_release_gets_only_what_was_absent),
+        on_own_control_plane(owners::an_unrecognised_client_gets_only_what_was_absent),
+        on_own_control_plane(owners::a_swap_that_would_break_the_owner_is_refused),
+        on_own_control_plane(owners::a_suggestion_writes_nothing),
+        on_own_control_plane(owners::what_another_controller_owns_is_left_to_it),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
