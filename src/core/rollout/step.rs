@@ -16,6 +16,7 @@ use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::{Decision, Outcome};
 use crate::core::detect::{Applicability, Case, Finding, Severity, detect};
+use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::{Ignored, Policy};
 use crate::core::model::workload::Workload;
@@ -378,13 +379,17 @@ impl Path<'_> {
         notes: &[String],
     ) -> Outcome {
         let left = if notes.is_empty() { String::new() } else { format!(". {}", notes.join(". ")) };
-        let serious = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
         if was_written {
-            let why = Refusal::new(
-                "Applied",
-                format!("patched; {} {serious} of its findings need the manifest{left}", self.rollout_words()),
-            );
-            return self.outcome(findings, Decision::Noop, "Applied", &why);
+            let rules: std::collections::BTreeSet<_> =
+                findings.iter().filter(|finding| finding.severity > Severity::Info).map(|f| f.rule).collect();
+            let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
+            let remains = if rules.is_empty() {
+                "nothing serious is found any more".to_owned()
+            } else {
+                format!("still found, and not changed here: {rules}")
+            };
+            let message = format!("patched; {}{remains}{left}", self.rollout_words());
+            return self.outcome(findings, Decision::Noop, "Applied", &Refusal::new("Applied", message));
         }
         if findings.is_empty() {
             let message = match case.databases().next() {
@@ -419,16 +424,16 @@ impl Path<'_> {
             .collect();
         if !stuck.is_empty() {
             return format!(
-                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {});",
+                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {}); ",
                 stuck.join(" and "),
                 workload.namespace(),
                 stuck.join(" ")
             );
         }
         if workload.text("/spec/updateStrategy/type") == "OnDelete" {
-            return "its update strategy is OnDelete, so each pod takes it on when it is deleted;".to_owned();
+            return "its update strategy is OnDelete, so each pod takes it on when it is deleted; ".to_owned();
         }
-        if gate::is_rolling(workload) { "its pods are being replaced;".to_owned() } else { String::new() }
+        if gate::is_rolling(workload) { "its pods are being replaced; ".to_owned() } else { String::new() }
     }
 
     fn has_old_revision(&self, pod: Pod<'_>) -> bool {
@@ -446,12 +451,14 @@ impl Path<'_> {
         let by_record = record.is_some_and(|record| record.plan == work.plan.digest);
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
-            let case = self.case(None);
+            let by = match last_changed_by(&self.observation.workload) {
+                Some(change) => format!("{change} changed its template last"),
+                None => "nothing tells who did it".to_owned(),
+            };
             Refusal::new(
                 "Reverted",
                 format!(
-                    "this very change was written before and is gone; last applied by {}. It is not written again until the plan or the owner changes",
-                    case.ownership
+                    "this very change was written before, and somebody took it back: {by}. It is not written again until the policy or the manifest asks for something else"
                 ),
             )
         })
@@ -699,7 +706,10 @@ impl Path<'_> {
         let cured: Vec<_> = cured.into_iter().collect();
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
-        let pods = if unready.is_empty() {
+        let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
+        let pods = if on_delete {
+            "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned()
+        } else if unready.is_empty() {
             "its pods are replaced one by one".to_owned()
         } else {
             format!(
