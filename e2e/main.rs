@@ -1,5 +1,6 @@
 //! Scenarios against a real API server. `e2e/README.md` says how to run them.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "progress, and the skip line, go to whoever runs it")]
 #![allow(unreachable_pub, reason = "a program has no outside; `pub` says what a module offers")]
 
 mod harness;

@@ -74,9 +74,8 @@ pub async fn apply(client: &Client, object: &Value) -> Result<DynamicObject, Fai
 }
 
 fn policy_resource(kind: &str) -> ApiResource {
-    let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk("reprieve.dev", "v1alpha1", kind));
-    resource.plural = if kind == "ProbePolicy" { "probepolicies" } else { "clusterprobepolicies" }.to_owned();
-    resource
+    let plural = if kind == "ProbePolicy" { "probepolicies" } else { "clusterprobepolicies" };
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("reprieve.dev", "v1alpha1", kind), plural)
 }
 
 /// A running operator that looks at one namespace. Stopped when dropped.

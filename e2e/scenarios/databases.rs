@@ -83,8 +83,8 @@ pub async fn policy(cluster: &Cluster, namespace: &Namespace, name: &str, spec: 
 
 /// The policies of a namespace.
 pub fn policies(namespace: &Namespace) -> Api<DynamicObject> {
-    let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk("reprieve.dev", "v1alpha1", "ProbePolicy"));
-    resource.plural = "probepolicies".to_owned();
+    let kind = GroupVersionKind::gvk("reprieve.dev", "v1alpha1", "ProbePolicy");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "probepolicies");
     Api::namespaced_with(namespace.client(), namespace.name(), &resource)
 }
 

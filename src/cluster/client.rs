@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use tower::layer::util::Stack;
+use tower::timeout::TimeoutLayer;
+use tower_http::timeout::ResponseBodyTimeoutLayer;
 
 use super::Cluster;
 
@@ -61,10 +64,12 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
         None => kube::Config::infer().await.map_err(ConnectError::NoCluster)?,
     };
     config.default_retry = false;
-    let client = ClientBuilder::try_from(config)
-        .map_err(ConnectError::Client)?
-        .with_layer(&tower_http::timeout::ResponseBodyTimeoutLayer::new(SILENCE))
-        .with_layer(&tower::timeout::TimeoutLayer::new(HEAD))
-        .build();
+    let client = ClientBuilder::try_from(config).map_err(ConnectError::Client)?.with_layer(&patience()).build();
     Ok(Cluster::from_client(client))
+}
+
+/// How long an answer may take to begin, and to go on. Around any service that stands for an API server.
+#[must_use]
+pub fn patience() -> Stack<ResponseBodyTimeoutLayer, TimeoutLayer> {
+    Stack::new(ResponseBodyTimeoutLayer::new(SILENCE), TimeoutLayer::new(HEAD))
 }

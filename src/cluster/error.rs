@@ -42,7 +42,7 @@ impl From<kube::Error> for CallError {
             other => return Self::Unavailable { message: chain(&other), retry_after: None },
         };
         let message = shorten(&status.message);
-        let retry_after = status.details.as_ref().and_then(|details| u32::try_from(details.retry_after_seconds).ok());
+        let retry_after = status.details.as_ref().map(|details| details.retry_after_seconds);
         match status.code {
             404 => Self::Gone(message),
             409 => Self::Conflict(message),

@@ -6,7 +6,7 @@ mod error;
 mod watch;
 
 pub use calls::{Cluster, StatusTarget};
-pub use client::{ConnectError, ConnectOptions, connect};
+pub use client::{ConnectError, ConnectOptions, connect, patience};
 pub use error::{CallError, chain};
 pub use watch::{Changed, Health, Kind, WatchState, watch};
 

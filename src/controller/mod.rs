@@ -37,7 +37,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { resync: Duration::from_mins(10), now: jiff::Timestamp::now }
+        Self { resync: Duration::from_secs(600), now: jiff::Timestamp::now }
     }
 }
 

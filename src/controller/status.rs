@@ -203,7 +203,8 @@ fn counts(summary: &Summary) -> String {
     .filter(|(count, _)| *count > 0)
     .map(|(count, word)| format!("{count} {word}"))
     .collect();
-    format!("{} workloads: {}; {} findings", summary.matched, parts.join(", "), summary.findings)
+    let plural = |count: i32, word: &str| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
+    format!("{}: {}; {}", plural(summary.matched, "workload"), parts.join(", "), plural(summary.findings, "finding"))
 }
 
 fn stalled(cached: &CachedPolicy, entries: &[&(Key, Entry)]) -> Option<(&'static str, String)> {

@@ -56,29 +56,18 @@ impl Stores {
             }
         };
 
+        let relisted = Arc::new(Notify::new());
         let seen = {
-            let (sender, ledger, dirty) = (sender.clone(), ledger.clone(), dirty.clone());
+            let (sender, ledger, dirty, relisted) = (sender.clone(), ledger.clone(), dirty.clone(), relisted.clone());
             move |changed| {
                 match changed {
                     Changed::There(object) => {
-                        trigger(&sender, [ObjectRef::from_obj_with(&*object, Kind::StatefulSet.resource())])
+                        trigger(&sender, [ObjectRef::from_obj_with(&*object, Kind::StatefulSet.resource())]);
                     }
                     Changed::Gone(object) => ledger.forget(&Key::of(&object)),
-                    // The rest is triggered where the store is known, below.
-                    Changed::Everything => {}
+                    Changed::Everything => relisted.notify_one(),
                 }
                 dirty.notify_one();
-            }
-        };
-        let relisted = Arc::new(Notify::new());
-        let seen = {
-            let relisted = relisted.clone();
-            move |changed| {
-                let is_list = matches!(changed, Changed::Everything);
-                seen(changed);
-                if is_list {
-                    relisted.notify_one();
-                }
             }
         };
         let (workloads, task) = watch(cluster, Kind::StatefulSet, health.clone(), trim_workload, seen, told(dirty));

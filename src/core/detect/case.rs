@@ -20,7 +20,7 @@ pub struct Case<'a> {
     pub ignored: Ignored,
     /// Who re-applies the workload.
     pub ownership: Ownership,
-    /// The pod spec as admission makes it (limits from a LimitRange and the like), where it is known.
+    /// The pod spec as admission makes it (limits from a `LimitRange` and the like), where it is known.
     pub effective: Option<&'a Value>,
     /// Its containers, with the database in each.
     pub containers: Vec<Examined<'a>>,

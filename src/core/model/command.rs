@@ -246,10 +246,9 @@ impl Flow {
     /// Goes on with `next` where this has the outcome `wanted`.
     fn then(self, wanted: Outcome, next: impl FnOnce() -> Self) -> Self {
         match self {
-            Self::Ends(_) => self,
             Self::Goes(outcome) if outcome == wanted => next(),
             Self::Goes(Outcome::Unknown) => Self::Goes(wanted.negated()).or(next()),
-            Self::Goes(_) => self,
+            Self::Goes(_) | Self::Ends(_) => self,
         }
     }
 

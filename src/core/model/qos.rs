@@ -1,4 +1,4 @@
-//! The QoS class of a pod.
+//! The `QoS` class of a pod.
 
 use std::fmt;
 

@@ -78,15 +78,15 @@ mod tests {
     use crate::core::model::workload::Workload;
     use serde_json::json;
 
-    fn owner(metadata: serde_json::Value) -> Ownership {
+    fn owner(metadata: &serde_json::Value) -> Ownership {
         Ownership::read(&Workload::new(json!({ "metadata": metadata })))
     }
 
     #[test]
     fn nobody_swap_somebody_additive_controller_nothing() {
-        let nobody = owner(json!({}));
-        let helm = owner(json!({"annotations": {"meta.helm.sh/release-name": "db"}}));
-        let operator = owner(json!({"ownerReferences": [{"kind": "Postgres", "name": "a", "controller": true}]}));
+        let nobody = owner(&json!({}));
+        let helm = owner(&json!({"annotations": {"meta.helm.sh/release-name": "db"}}));
+        let operator = owner(&json!({"ownerReferences": [{"kind": "Postgres", "name": "a", "controller": true}]}));
         let word = |asked, ownership: &Ownership| match choose(asked, ownership) {
             Choice::Remedy(remedy) => remedy.to_string(),
             Choice::Suggest { remedy, .. } => format!("Suggest {remedy}"),

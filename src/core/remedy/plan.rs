@@ -10,6 +10,7 @@ use super::verify::normalised;
 use super::{Remedy, patch, record};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::probe::HandlerKind;
+use crate::core::model::qos::qos_class;
 use crate::core::model::workload::{Container, ContainerList, Workload};
 
 /// Why nothing is written although something could be wrong.
@@ -114,11 +115,102 @@ pub enum Planned {
     Refused(Refusal),
 }
 
+/// Rounds after which planning gives up on coming to rest.
+const ROUNDS: usize = 4;
+
 /// Plans the remedy for a workload. Pure: the same case gives the same plan.
 ///
 /// `with_resources` is false where requests were tried and refused, and the probes go alone.
+///
+/// What one edit brings to light, a second one cures in the same patch: of two handlers the one that stays may need a
+/// startup probe before it, and that must not cost a second restart.
 #[must_use]
 pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: bool) -> Planned {
+    let mut edits = match round(case, findings, remedy, with_resources) {
+        Ok(edits) => edits,
+        Err(why) => return Planned::Refused(why),
+    };
+    if edits.changes.is_empty() {
+        return Planned::Nothing(edits.notes);
+    }
+    let unusable = |error: patch::PatchError| Planned::Refused(Refusal::new("PatchUnusable", error.to_string()));
+    let mut after;
+    let mut remaining;
+    let mut rounds = 1;
+    loop {
+        after = match patch::apply(case.workload.json(), &edits.patch) {
+            Ok(after) => Workload::new(after),
+            Err(error) => return unusable(error),
+        };
+        let next = Case::new(&after, case.policy, None);
+        remaining = detect(&next);
+        let more = match round(&next, &remaining, remedy, with_resources) {
+            Ok(more) => more,
+            Err(why) => return Planned::Refused(why),
+        };
+        if more.changes.is_empty() || rounds == ROUNDS {
+            break;
+        }
+        rounds += 1;
+        if let Err(error) = edits.extend(more) {
+            return unusable(error);
+        }
+    }
+    let still: BTreeSet<FindingKey> = remaining.iter().map(Finding::key).collect();
+    let cured: Vec<FindingKey> = findings
+        .iter()
+        .filter(|finding| finding.applicability == Applicability::Safe && !still.contains(&finding.key()))
+        .map(Finding::key)
+        .collect();
+    if cured.is_empty() {
+        // A restart that cures nothing is not worth having.
+        return Planned::Nothing(edits.notes);
+    }
+    let Edits { patch: template_patch, changes, mut notes, dials } = edits;
+    let class = |workload: &Workload| workload.pod_spec().map(qos_class);
+    if let (Some(today), Some(then)) = (class(case.workload), class(&after))
+        && then > today
+    {
+        notes.push(format!("without its CPU limit the pod goes from QoS class {today} to {then}, as the policy asks"));
+    }
+    let digest = digest(case, &after);
+    Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, cured, remaining, notes, dials }))
+}
+
+/// What one look at a workload wants changed.
+struct Edits {
+    patch: Value,
+    changes: Vec<Change>,
+    notes: Vec<String>,
+    dials: Vec<(String, u16)>,
+}
+
+impl Edits {
+    /// Adds what a second look wants changed after the first.
+    fn extend(&mut self, later: Self) -> Result<(), patch::PatchError> {
+        self.patch = patch::compose(&self.patch, &later.patch)?;
+        for change in later.changes {
+            match self.changes.iter_mut().find(|earlier| earlier.subject() == change.subject()) {
+                Some(earlier) => earlier.to = change.to,
+                None => self.changes.push(change),
+            }
+        }
+        self.changes.retain(|change| change.from != change.to);
+        for note in later.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        for dial in later.dials {
+            if !self.dials.contains(&dial) {
+                self.dials.push(dial);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn round(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: bool) -> Result<Edits, Refusal> {
     let mut edits = Map::new();
     let mut changes = Vec::new();
     let mut notes = Vec::new();
@@ -129,7 +221,7 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
             continue;
         }
         if !database.is_sure() {
-            return Planned::Refused(Refusal::new(
+            return Err(Refusal::new(
                 "EngineUnsure",
                 format!(
                     "{} looks like {} ({}), which is not enough to restart it; say so in the policy: databases: [{{container: {}, engine: {}}}]",
@@ -141,11 +233,8 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
                 ),
             ));
         }
-        let target = match target(case, container, database, &here, remedy, with_resources) {
-            Ok(target) => target,
-            Err(refusal) => return Planned::Refused(refusal),
-        };
-        let Target { probes, resources, notes: mut said, dials: ports } = target;
+        let Target { probes, resources, notes: mut said, dials: ports } =
+            target(case, container, database, &here, remedy, with_resources)?;
         notes.append(&mut said);
         let edit = container_edit(container, &probes, &resources, &mut changes);
         if edit.len() > 1 {
@@ -156,27 +245,11 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
             dials.extend(ports.into_iter().map(|port| (container.name.to_owned(), port)));
         }
     }
-    if changes.is_empty() {
-        return Planned::Nothing(notes);
-    }
-    let template_patch = json!({"spec": {"template": {"spec": edits}}});
-    let after = match patch::apply(case.workload.json(), &template_patch) {
-        Ok(after) => Workload::new(after),
-        Err(error) => return Planned::Refused(Refusal::new("PatchUnusable", error.to_string())),
-    };
-    let remaining = detect(&Case::new(&after, case.policy, None));
-    let still: BTreeSet<FindingKey> = remaining.iter().map(Finding::key).collect();
-    let cured: Vec<FindingKey> = findings
-        .iter()
-        .filter(|finding| finding.applicability == Applicability::Safe && !still.contains(&finding.key()))
-        .map(Finding::key)
-        .collect();
-    if cured.is_empty() {
-        // A restart that cures nothing is not worth having.
-        return Planned::Nothing(notes);
-    }
-    let digest = digest(case, &after);
-    Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, cured, remaining, notes, dials }))
+    // Where the pod spec stands differs between kinds.
+    let place = case.workload.pod_spec_pointer();
+    let steps = place.as_str().rsplit('/').filter(|step| !step.is_empty());
+    let patch = steps.fold(Value::Object(edits), |inner, step| json!({ step: inner }));
+    Ok(Edits { patch, changes, notes, dials })
 }
 
 /// Sixteen hexadecimal digits that stand for the probes and resources of all databases.
@@ -193,7 +266,8 @@ fn digest(case: &Case<'_>, after: &Workload) -> String {
         case.databases().filter_map(|(container, _)| Some((container.name, of_database(container.name)?))).collect();
     databases.sort_all_objects();
     let hash = Sha256::digest(databases.to_string().as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let head: [u8; 8] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
+    format!("{:016x}", u64::from_be_bytes(head))
 }
 
 impl Plan {

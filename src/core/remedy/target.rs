@@ -172,15 +172,16 @@ impl<'a> Builder<'_, 'a> {
         let liveness = self.container.probe(ProbeKind::Liveness);
         let like_liveness =
             || self.new_liveness.clone().or_else(|| liveness.and_then(|probe| self.kept_handler(probe)));
-        let handler = match (existing, guard) {
-            (None, _) => like_liveness(),
+        let keeps = match guard {
+            StartupGuard::Missing => false,
             // It already is a socket, and so is the liveness now.
-            (Some(probe), StartupGuard::Open) if self.new_liveness.is_some() || !needs_guard => {
-                self.kept_handler(probe)
-            }
-            (Some(_), StartupGuard::Open) => like_liveness(),
-            (Some(probe), StartupGuard::Short) => self.new_liveness.clone().or_else(|| self.kept_handler(probe)),
-            (Some(probe), _) => self.kept_handler(probe),
+            StartupGuard::Open => self.new_liveness.is_some() || !needs_guard,
+            StartupGuard::Short => self.new_liveness.is_none(),
+            StartupGuard::Covers => true,
+        };
+        let handler = match existing.filter(|_| keeps) {
+            Some(probe) => self.kept_handler(probe),
+            None => like_liveness(),
         };
         let Some(handler) = handler else { return };
         let period = existing.map_or(PERIOD, |probe| probe.timing(Timing::Period)).max(1);

@@ -61,7 +61,7 @@ pub enum Violation {
     New(FindingKey),
     /// Planning on the result gives another plan.
     NotIdempotent(String),
-    /// The pod's QoS class got worse.
+    /// The pod's `QoS` class got worse.
     QosClass {
         /// Before.
         before: QosClass,
@@ -344,7 +344,7 @@ fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation
     (!is_there).then(|| Violation::NotApplied {
         subject: change.subject(),
         planned: change.becomes(),
-        found: found.map_or_else(|| "not there".to_owned(), |value| value.to_string()),
+        found: found.map_or_else(|| "not there".to_owned(), std::string::ToString::to_string),
     })
 }
 

@@ -383,12 +383,9 @@ impl Path<'_> {
             let rules: std::collections::BTreeSet<_> =
                 findings.iter().filter(|finding| finding.severity > Severity::Info).map(|f| f.rule).collect();
             let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
-            let remains = if rules.is_empty() {
-                "nothing serious is found any more".to_owned()
-            } else {
-                format!("still found, and not changed here: {rules}")
-            };
-            let message = format!("patched; {}{remains}{left}", self.rollout_words());
+            let remaining =
+                if rules.is_empty() { String::new() } else { format!("; still found, and not changed here: {rules}") };
+            let message = format!("patched; {}{remaining}{left}", self.rollout_words());
             return self.outcome(findings, Decision::Noop, "Applied", &Refusal::new("Applied", message));
         }
         if findings.is_empty() {
@@ -424,16 +421,23 @@ impl Path<'_> {
             .collect();
         if !stuck.is_empty() {
             return format!(
-                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {}); ",
+                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {})",
                 stuck.join(" and "),
                 workload.namespace(),
                 stuck.join(" ")
             );
         }
         if workload.text("/spec/updateStrategy/type") == "OnDelete" {
-            return "its update strategy is OnDelete, so each pod takes it on when it is deleted; ".to_owned();
+            return "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned();
         }
-        if gate::is_rolling(workload) { "its pods are being replaced; ".to_owned() } else { String::new() }
+        let pods = self.pods();
+        if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
+            return "its pods are being replaced".to_owned();
+        }
+        match pods.iter().filter(|pod| !pod.is_ready()).count() {
+            0 => "every pod has it and is ready".to_owned(),
+            count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
+        }
     }
 
     fn has_old_revision(&self, pod: Pod<'_>) -> bool {
@@ -619,7 +623,9 @@ impl Path<'_> {
         let pods = self.pods();
         let mut targets = Vec::new();
         for (container, port) in &work.plan.dials {
-            let running = pods.iter().filter(|pod| pod.container(container).is_some_and(|status| status.is_running()));
+            let running = pods.iter().filter(|pod| {
+                pod.container(container).is_some_and(super::super::model::pod::ContainerStatus::is_running)
+            });
             targets.extend(running.filter_map(|pod| {
                 Some(DialTarget { pod: pod.name().to_owned(), ip: pod.ip()?.to_owned(), port: *port })
             }));

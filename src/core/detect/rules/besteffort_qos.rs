@@ -1,10 +1,10 @@
 //! # RP005 besteffort-qos
 //!
 //! ## What it finds
-//! A database whose pod is BestEffort, or whose container has no CPU or no memory request.
+//! A database whose pod is `BestEffort`, or whose container has no CPU or no memory request.
 //!
 //! ## Why it is unsafe
-//! BestEffort has the least CPU weight of all and is evicted first. A database without a CPU request is starved by
+//! `BestEffort` has the least CPU weight of all and is evicted first. A database without a CPU request is starved by
 //! any neighbour, and a starved probe kills it.
 //!
 //! ## What Reprieve does
@@ -34,7 +34,7 @@ pub(crate) fn missing_requests(container: &Container<'_>) -> Vec<&'static str> {
         .into_iter()
         .filter(|name| {
             let asked = container.amount("requests", name).or_else(|| container.amount("limits", name));
-            asked.is_none_or(|quantity| quantity.is_zero())
+            asked.is_none_or(crate::core::model::quantity::Quantity::is_zero)
         })
         .collect()
 }
@@ -57,7 +57,8 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             "cpu" => requests.is_some_and(|r| r.cpu.is_some()),
             _ => requests.is_some_and(|r| r.memory.is_some()),
         };
-        let lacks = missing.join(" and ");
+        let lacks =
+            missing.iter().map(|name| if *name == "cpu" { "CPU" } else { name }).collect::<Vec<_>>().join(" and no ");
         let message = match (class, injected(case, container)) {
             (QosClass::BestEffort, _) => format!(
                 "no {lacks} request, and no other container has one: the pod is BestEffort, with the least CPU weight and evicted first"

@@ -11,7 +11,7 @@
 //! Removes it, if the policy says `cpuLimit: Remove` or opts in to this rule.
 //!
 //! ## Exceptions
-//! Never where the container reads the limit back (`resourceFieldRef`), and not where a LimitRange puts it there: that
+//! Never where the container reads the limit back (`resourceFieldRef`), and not where a `LimitRange` puts it there: that
 //! would only come back.
 
 use serde_json::Value;

@@ -69,7 +69,8 @@ pub(super) fn findings(case: &Case<'_>, rule: &Rule, wanted: impl Fn(Origin) -> 
         let container = &examined.container;
         let is_database = examined.database.is_some();
         // A native sidecar holds up the whole pod, so it is worth a word; it is never patched.
-        if !is_database && !(has_database && container.is_native_sidecar()) {
+        let counts = is_database || (has_database && container.is_native_sidecar());
+        if !counts {
             continue;
         }
         for probe in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)) {

@@ -280,15 +280,12 @@ impl Database {
             let because = format!("{} only looks for a process", check.program());
             return DuringRecovery { outcome, because, check: Check::Process };
         }
-        match calls.iter().find(|call| is_script_file(&call.path)) {
-            Some(call) => {
-                let because = format!("the text of {} is not in the pod spec", call.path);
-                DuringRecovery { outcome, because, check: Check::Script }
-            }
-            None => {
-                let because = "it asks nothing of the server that is known here".to_owned();
-                DuringRecovery { outcome, because, check: Check::Other }
-            }
+        if let Some(call) = calls.iter().find(|call| is_script_file(&call.path)) {
+            let because = format!("the text of {} is not in the pod spec", call.path);
+            DuringRecovery { outcome, because, check: Check::Script }
+        } else {
+            let because = "it asks nothing of the server that is known here".to_owned();
+            DuringRecovery { outcome, because, check: Check::Other }
         }
     }
 
@@ -309,7 +306,7 @@ fn process_check(call: &Call) -> Option<Answer> {
 }
 
 fn is_script_file(path: &str) -> bool {
-    path.starts_with('/') || path.starts_with("./") || path.ends_with(".sh")
+    path.starts_with('/') || path.starts_with("./") || path.to_ascii_lowercase().ends_with(".sh")
 }
 
 /// The number of a port given by number or by a name that the container declares.

@@ -1,0 +1,201 @@
+//! What goes over the wire and what comes of odd answers, against a scripted API. Time is virtual: what would take
+//! minutes is over at once.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use reprieve::cluster::{CallError, Changed, Cluster, Health, Kind, patience, watch};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// What the scripted server does with a request.
+enum Scripted {
+    Answer(u16, &'static str, String),
+    /// Says nothing, for ever.
+    Hangs,
+    /// Begins to answer, and then says nothing.
+    GoesSilent(String),
+}
+
+/// A request as it was sent.
+#[derive(Clone, Debug)]
+struct Sent {
+    method: String,
+    uri: String,
+    content_type: String,
+    body: Value,
+}
+
+/// Watches that fail, with what they say.
+type Failing = Vec<(Kind, String)>;
+
+type Script = Arc<Mutex<VecDeque<Scripted>>>;
+
+/// A body with one chunk and no end.
+struct Unfinished(Option<bytes::Bytes>);
+
+impl http_body::Body for Unfinished {
+    type Data = bytes::Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        match self.0.take() {
+            Some(chunk) => Poll::Ready(Some(Ok(http_body::Frame::data(chunk)))),
+            None => Poll::Pending,
+        }
+    }
+}
+
+fn api(script: Vec<Scripted>) -> (Cluster, Arc<Mutex<Vec<Sent>>>) {
+    let script: Script = Arc::new(Mutex::new(script.into()));
+    let sent: Arc<Mutex<Vec<Sent>>> = Arc::default();
+    let log = sent.clone();
+    let server = tower::service_fn(move |request: Request<Body>| {
+        let (script, log) = (script.clone(), log.clone());
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+            let header = |name: &str| head.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or("").to_owned();
+            log.lock().unwrap().push(Sent {
+                method: head.method.to_string(),
+                uri: head.uri.to_string(),
+                content_type: header("content-type"),
+                body: serde_json::from_slice(&body).unwrap_or_default(),
+            });
+            // Past its script the server hangs: a call that nobody expected does not go unnoticed.
+            let next = script.lock().unwrap().pop_front().unwrap_or(Scripted::Hangs);
+            match next {
+                Scripted::Answer(code, kind, text) => {
+                    let body = http_body_util::Full::new(bytes::Bytes::from(text)).boxed();
+                    Ok::<_, Infallible>(
+                        Response::builder().status(code).header("content-type", kind).body(body).unwrap(),
+                    )
+                }
+                Scripted::GoesSilent(text) => Ok(Response::new(Unfinished(Some(bytes::Bytes::from(text))).boxed())),
+                Scripted::Hangs => std::future::pending().await,
+            }
+        }
+    });
+    let service = tower::ServiceBuilder::new().layer(patience()).service(server);
+    (Cluster::from_client(Client::new(service, "default")), sent)
+}
+
+fn json_answer(code: u16, value: &Value) -> Scripted {
+    Scripted::Answer(code, "application/json", value.to_string())
+}
+
+fn refusal(code: u16, reason: &str, message: &str, details: &Value) -> Scripted {
+    json_answer(
+        code,
+        &json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": message, "details": details}),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patch_keeps_its_nulls_and_asks_for_strict_validation() {
+    let stored = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}});
+    let (cluster, sent) = api(vec![json_answer(200, &stored), json_answer(200, &stored)]);
+    let body = json!({"metadata": {"uid": "u", "resourceVersion": "7"}, "spec": {"template": {"spec": {"containers": [
+        {"name": "db", "livenessProbe": {"exec": null, "tcpSocket": {"port": 5432}}}]}}}});
+    cluster.patch("n", "db", &body, true).await.unwrap();
+    cluster.patch("n", "db", &body, false).await.unwrap();
+    let sent = sent.lock().unwrap();
+    for (request, dry_run) in sent.iter().zip([true, false]) {
+        assert_eq!(
+            (request.method.as_str(), request.content_type.as_str()),
+            ("PATCH", "application/strategic-merge-patch+json")
+        );
+        assert!(request.uri.starts_with("/apis/apps/v1/namespaces/n/statefulsets/db?"), "{}", request.uri);
+        assert!(
+            request.uri.contains("fieldManager=reprieve") && request.uri.contains("fieldValidation=Strict"),
+            "{}",
+            request.uri
+        );
+        assert_eq!(request.uri.contains("dryRun=All"), dry_run, "{}", request.uri);
+        assert_eq!(request.body, body, "nulls included");
+    }
+    assert_eq!(sent.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_given_up() {
+    let (cluster, sent) = api(vec![Scripted::Hangs, Scripted::GoesSilent("{\"kind\": \"Stat".to_owned())]);
+    let started = Instant::now();
+    let hung = cluster.get(Kind::StatefulSet, Some("n"), "db").await.unwrap_err();
+    assert!(matches!(hung, CallError::Unavailable { .. }), "{hung:?}");
+    let silent = cluster.get(Kind::StatefulSet, Some("n"), "db").await.unwrap_err();
+    assert!(matches!(silent, CallError::Unavailable { .. }), "{silent:?}");
+    assert!(started.elapsed() < Duration::from_secs(180), "{:?}", started.elapsed());
+    assert_eq!(sent.lock().unwrap().len(), 2, "nothing is repeated behind the caller's back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_patience_is_heard_at_once() {
+    let (cluster, sent) = api(vec![
+        refusal(429, "TooManyRequests", "slow down", &json!({"retryAfterSeconds": 7})),
+        refusal(503, "ServiceUnavailable", "shutting down", &json!({})),
+        Scripted::Answer(502, "text/html", "<html><h1>Bad Gateway</h1></html>".to_owned()),
+        Scripted::Answer(200, "application/json", "no JSON at all".to_owned()),
+    ]);
+    let started = Instant::now();
+    let first = cluster.patch("n", "db", &json!({}), false).await.unwrap_err();
+    assert_eq!(first, CallError::Unavailable { message: "slow down".to_owned(), retry_after: Some(7) });
+    for _ in 0..3 {
+        let error = cluster.get(Kind::StatefulSet, Some("n"), "db").await.unwrap_err();
+        assert!(matches!(error, CallError::Unavailable { .. }), "{error:?}");
+        assert!(!error.to_string().contains("ApiError"), "for people: {error}");
+    }
+    assert_eq!(sent.lock().unwrap().len(), 4);
+    assert!(started.elapsed() < Duration::from_secs(1), "no hidden waits");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_watch_is_seen_and_heals() {
+    let list = json!({"apiVersion": "v1", "kind": "NamespaceList", "metadata": {"resourceVersion": "5"}, "items": [
+        {"metadata": {"name": "a", "resourceVersion": "4", "uid": "u"}}]});
+    let forbidden =
+        r#"namespaces is forbidden: User "x" cannot list resource "namespaces" in API group "" at the cluster scope"#;
+    let (cluster, _) = api(vec![
+        refusal(403, "Forbidden", forbidden, &json!({})),
+        refusal(500, "InternalError", "etcd has no leader", &json!({})),
+        json_answer(200, &list),
+    ]);
+    let health = Health::default();
+    let (news, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let states: Arc<Mutex<Vec<Failing>>> = Arc::default();
+    let (store, task) = {
+        let (health_now, states) = (health.clone(), states.clone());
+        watch(
+            &cluster,
+            Kind::Namespace,
+            health.clone(),
+            |_| {},
+            move |changed| {
+                let _ = news.send(matches!(changed, Changed::Everything));
+            },
+            move || states.lock().unwrap().push(health_now.failing()),
+        )
+    };
+    let task = tokio::spawn(task);
+    assert_eq!(told.recv().await, Some(true), "the list arrives after two failures");
+    assert_eq!(store.len(), 1);
+    assert!(health.failing().is_empty(), "it lives now");
+    let seen = states.lock().unwrap().clone();
+    assert!(seen[0][0].1.contains("cannot list resource \"namespaces\""), "{seen:?}");
+    assert!(seen[1][0].1.contains("etcd has no leader"), "{seen:?}");
+    assert_eq!(seen.last(), Some(&Vec::new()));
+    task.abort();
+}
