@@ -109,6 +109,13 @@ impl Health {
             .collect()
     }
 
+    /// Whether the first list of a kind is still to come, and nothing stands in its way.
+    #[must_use]
+    pub fn is_starting(&self, kind: Kind) -> bool {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.get(&kind).is_none_or(|state| *state == WatchState::Starting)
+    }
+
     /// Sets a state; true if it is another than before.
     fn set(&self, kind: Kind, state: WatchState) -> bool {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
