@@ -1,3 +1,4 @@
+pub mod contested;
 pub mod control_plane;
 pub mod databases;
 pub mod fixtures;
@@ -36,6 +37,10 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(owners::a_swap_that_would_break_the_owner_is_refused),
         on_own_control_plane(owners::a_suggestion_writes_nothing),
         on_own_control_plane(owners::what_another_controller_owns_is_left_to_it),
+        on_own_control_plane(contested::a_probe_that_was_put_back_is_left_alone),
+        on_own_control_plane(contested::a_replaced_manifest_is_not_fought_even_after_a_restart),
+        on_own_control_plane(contested::a_changed_policy_ends_the_contest),
+        on_own_control_plane(contested::a_conflict_of_policies_does_not_wipe_the_memory),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
