@@ -260,7 +260,7 @@ fn differences(expected: &Value, found: &Value, at: &str) -> Vec<Violation> {
 
 /// A document in which two ways of writing the same are one: probes with the API's defaults, quantities as numbers,
 /// nulls and empty maps left out.
-fn normalised(field: &str, value: &Value) -> Value {
+pub(super) fn normalised(field: &str, value: &Value) -> Value {
     match value {
         Value::Object(map) if matches!(field, "livenessProbe" | "readinessProbe" | "startupProbe") => {
             normalised_probe(map)

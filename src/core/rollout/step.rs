@@ -16,6 +16,7 @@ use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::{Decision, Outcome};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
+use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::{Ignored, Policy};
 use crate::core::model::workload::Workload;
@@ -384,16 +385,14 @@ impl Path<'_> {
         notes: &[String],
     ) -> Outcome {
         let left = if notes.is_empty() { String::new() } else { format!(". {}", notes.join(". ")) };
-        let serious = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
         if was_written {
-            let remaining = match serious {
-                0 => String::new(),
-                1 => "; one finding is left that only its manifest can cure".to_owned(),
-                more => format!("; {more} findings are left that only its manifest can cure"),
-            };
+            let rules: std::collections::BTreeSet<_> =
+                findings.iter().filter(|finding| finding.severity > Severity::Info).map(|f| f.rule).collect();
+            let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
+            let remaining =
+                if rules.is_empty() { String::new() } else { format!("; still found, and not changed here: {rules}") };
             let message = format!("patched; {}{remaining}{left}", self.rollout_words());
-            let why = Refusal::new("Applied", message);
-            return self.outcome(findings, Decision::Noop, "Applied", &why);
+            return self.outcome(findings, Decision::Noop, "Applied", &Refusal::new("Applied", message));
         }
         if findings.is_empty() {
             let message = match case.databases().next() {
@@ -478,12 +477,14 @@ impl Path<'_> {
         let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
-            let case = self.case(None);
+            let by = match last_changed_by(&self.observation.workload) {
+                Some(change) => format!("{change} changed its template last"),
+                None => "nothing tells who did it".to_owned(),
+            };
             Refusal::new(
                 "Reverted",
                 format!(
-                    "this very change was written before and is gone; last applied by {}. It is not written again until the plan or the owner changes",
-                    case.ownership
+                    "this very change was written before, and somebody took it back: {by}. It is not written again until the policy or the manifest asks for something else"
                 ),
             )
         })
@@ -763,7 +764,10 @@ impl Path<'_> {
         let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
-        let pods = if unready.is_empty() {
+        let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
+        let pods = if on_delete {
+            "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned()
+        } else if unready.is_empty() {
             "its pods are replaced one by one".to_owned()
         } else {
             format!(
