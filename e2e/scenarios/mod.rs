@@ -8,6 +8,7 @@ pub mod incident;
 pub mod permissions;
 pub mod stage;
 pub mod stand_ins;
+pub mod validation;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
 
@@ -57,6 +58,10 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(permissions::without_events_it_still_patches),
         on_any_cluster(permissions::without_policies_to_list_it_ends_and_says_what_to_do),
         on_any_cluster(permissions::the_operator_itself_cannot_create_a_pod),
+        on_any_cluster(validation::bad_policies_are_refused_with_a_sentence),
+        on_any_cluster(validation::a_good_policy_is_stored_with_its_defaults),
+        on_own_control_plane(validation::an_unusable_policy_stalls_alone),
+        on_own_control_plane(validation::odd_statefulsets_do_not_stop_the_others),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
