@@ -1,4 +1,5 @@
 pub mod admission;
+pub mod binary;
 pub mod control_plane;
 pub mod databases;
 pub mod fixtures;
@@ -62,6 +63,9 @@ pub fn all() -> Vec<Scenario> {
         on_any_cluster(validation::a_good_policy_is_stored_with_its_defaults),
         on_own_control_plane(validation::an_unusable_policy_stalls_alone),
         on_own_control_plane(validation::odd_statefulsets_do_not_stop_the_others),
+        on_own_control_plane(binary::it_patches_the_incident_and_ends_on_sigterm),
+        without_cluster(binary::it_says_why_it_does_not_start),
+        with_binaries(binary::it_says_what_to_install),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),
