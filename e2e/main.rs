@@ -14,5 +14,10 @@ fn main() -> ExitCode {
     if let Some(stand_in) = scenarios::guardian::requested_stand_in() {
         return stand_in;
     }
+    // Silent unless RUST_LOG asks for the log of the operators under test.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .init();
     scenario::run(scenarios::all())
 }

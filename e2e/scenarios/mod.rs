@@ -1,14 +1,17 @@
 pub mod admission;
 pub mod binary;
+pub mod contested;
 pub mod control_plane;
 pub mod databases;
 pub mod fixtures;
 pub mod gates;
 pub mod guardian;
 pub mod incident;
+pub mod owners;
 pub mod permissions;
 pub mod stage;
 pub mod stand_ins;
+pub mod steps;
 pub mod validation;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
@@ -66,6 +69,20 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(binary::it_patches_the_incident_and_ends_on_sigterm),
         without_cluster(binary::it_says_why_it_does_not_start),
         with_binaries(binary::it_says_what_to_install),
+        on_own_control_plane(owners::kubectl_apply_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::kubectl_apply_on_the_server_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::flux_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::helm_4_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::argo_cd_keeps_working_and_keeps_our_values),
+        on_own_control_plane(owners::a_helm_3_release_gets_only_what_was_absent),
+        on_own_control_plane(owners::an_unrecognised_client_gets_only_what_was_absent),
+        on_own_control_plane(owners::a_swap_that_would_break_the_owner_is_refused),
+        on_own_control_plane(owners::a_suggestion_writes_nothing),
+        on_own_control_plane(owners::what_another_controller_owns_is_left_to_it),
+        on_own_control_plane(contested::a_probe_that_was_put_back_is_left_alone),
+        on_own_control_plane(contested::a_replaced_manifest_is_not_fought_even_after_a_restart),
+        on_own_control_plane(contested::a_changed_policy_ends_the_contest),
+        on_own_control_plane(contested::a_conflict_of_policies_does_not_wipe_the_memory),
         with_binaries(control_plane::a_part_that_does_not_start_shows_its_log),
         with_binaries(control_plane::a_kept_control_plane_serves_another_program),
         with_binaries(control_plane::an_apiserver_goes_silent_and_away_and_comes_back),

@@ -169,7 +169,7 @@ impl Ignored {
     #[must_use]
     pub fn read(workload: &Workload) -> Self {
         let text = workload.annotation(IGNORE_ANNOTATION).unwrap_or("");
-        if text.trim() == "*" {
+        if text.split(',').any(|id| id.trim() == "*") {
             return Self::Everything;
         }
         Self::Rules(text.split(',').map(|id| id.trim().to_ascii_uppercase()).filter(|id| !id.is_empty()).collect())

@@ -55,7 +55,9 @@ pub(super) fn wait(
     let at_once = usize::try_from(rollout.max_concurrent).unwrap_or(1).max(1);
     (rolling_elsewhere >= at_once).then(|| Wait {
         reason: "MaxConcurrent",
-        message: format!("{rolling_elsewhere} other workloads of this policy are rolling, and {at_once} may at once"),
+        message: format!(
+            "waiting for {rolling_elsewhere} other of this policy to finish rolling; {at_once} may at once (rollout.maxConcurrent)"
+        ),
         look_again: Some(30),
     })
 }

@@ -16,7 +16,8 @@ use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::usable::policy_problems;
 use super::{Decision, Outcome};
-use crate::core::detect::{Applicability, Case, Finding, Severity, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
+use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::{Ignored, Policy};
 use crate::core::model::workload::Workload;
@@ -172,8 +173,7 @@ struct Work {
     writes: i32,
     /// The pod that admission makes of today's template; None where it refuses it.
     current_pod: Option<Value>,
-    /// The workload and the pod as the dry-runs made them.
-    dry_run: Value,
+    /// The pod of the patched template: as it was sent, then as admission made it.
     patched_pod: Value,
     /// Set when requests were tried and refused: why, and that the probes go alone.
     withheld: Option<String>,
@@ -186,20 +186,23 @@ struct Work {
 /// Takes one step: reads the last answer, and names the next effect or sets the outcome.
 #[must_use]
 pub fn step(observation: &Observation, mut progress: Progress) -> (Progress, Option<Effect>) {
-    let answer = progress.answer.take();
+    if progress.stage == Stage::Done {
+        return (progress, None);
+    }
+    // An effect whose answer was lost may have been carried out. The object itself will tell, at the next look.
+    let lost = || Answer::Unavailable { message: "the answer was lost".to_owned(), retry_after: None };
+    let answer = progress.answer.take().unwrap_or_else(lost);
     let path = Path { observation };
-    let (stage, result) = match (progress.stage, answer, progress.work.take()) {
-        (Stage::Start, _, _) => (Stage::CurrentPod, path.start()),
-        (Stage::CurrentPod, Some(answer), Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
-        (Stage::DryRun, Some(answer), Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
-        (Stage::PatchedPod, Some(answer), Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
-        (Stage::Owner, Some(answer), Some(work)) => (Stage::Fit, path.owner(work, answer)),
-        (Stage::Fit, Some(answer), Some(work)) => (Stage::Port, path.fit(work, answer)),
-        (Stage::Port, Some(answer), Some(work)) => (Stage::Apply, path.port(work, answer)),
-        (Stage::Apply, Some(answer), Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
-        (Stage::ReadBack, Some(answer), Some(work)) => (Stage::Done, path.read_back(work, answer)),
-        // An effect without an answer is asked for again by starting over; nothing was written on the way.
-        (_, _, _) => return (Progress::default(), None),
+    let (stage, result) = match (progress.stage, progress.work.take()) {
+        (Stage::CurrentPod, Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
+        (Stage::DryRun, Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
+        (Stage::PatchedPod, Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
+        (Stage::Owner, Some(work)) => (Stage::Fit, path.owner(work, answer)),
+        (Stage::Fit, Some(work)) => (Stage::Port, path.fit(work, answer)),
+        (Stage::Port, Some(work)) => (Stage::Apply, path.port(work, answer)),
+        (Stage::Apply, Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
+        (Stage::ReadBack, Some(work)) => (Stage::Done, path.read_back(work, answer)),
+        (Stage::Start | Stage::Done, _) | (_, None) => (Stage::CurrentPod, path.start()),
     };
     match result {
         Next::Effect(work, effect) => {
@@ -316,6 +319,11 @@ impl Path<'_> {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
             return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
         }
+        if workload.uid().is_empty() || workload.resource_version().is_empty() {
+            let why = "it has no uid or resourceVersion, so a write could not be bound to what was looked at";
+            let why = Refusal::new("NoBase", why.to_owned());
+            return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
+        }
         let record = match Record::read(workload) {
             Ok(record) => record,
             Err(error) => {
@@ -334,14 +342,13 @@ impl Path<'_> {
             Planned::Nothing(notes) => done(self.nothing_to_write(&case, findings, record.is_some(), refused, &notes)),
             Planned::Plan(plan) => {
                 let writes = self.writes_so_far();
-                let looping = kill_loop(&case, &self.pods());
+                let looping = kill_loop(&case, &self.pods(), self.observation.now);
                 let work = Box::new(Work {
-                    body: plan.body(workload, writes + 1),
+                    body: plan.body(workload, writes.saturating_add(1)),
                     plan: *plan,
                     findings,
                     writes,
                     current_pod: None,
-                    dry_run: Value::Null,
                     patched_pod: Value::Null,
                     withheld: None,
                     report_only,
@@ -379,16 +386,14 @@ impl Path<'_> {
         notes: &[String],
     ) -> Outcome {
         let left = if notes.is_empty() { String::new() } else { format!(". {}", notes.join(". ")) };
-        let serious = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
         if was_written {
-            let remaining = match serious {
-                0 => String::new(),
-                1 => "; one finding is left that only its manifest can cure".to_owned(),
-                more => format!("; {more} findings are left that only its manifest can cure"),
-            };
+            let rules: std::collections::BTreeSet<_> =
+                findings.iter().filter(|finding| finding.severity > Severity::Info).map(|f| f.rule).collect();
+            let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
+            let remaining =
+                if rules.is_empty() { String::new() } else { format!("; still found, and not changed here: {rules}") };
             let message = format!("patched; {}{remaining}{left}", self.rollout_words());
-            let why = Refusal::new("Applied", message);
-            return self.outcome(findings, Decision::Noop, "Applied", &why);
+            return self.outcome(findings, Decision::Noop, "Applied", &Refusal::new("Applied", message));
         }
         if findings.is_empty() {
             let message = match case.databases().next() {
@@ -436,6 +441,10 @@ impl Path<'_> {
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
             return "its pods are being replaced".to_owned();
         }
+        let wanted = workload.replicas();
+        if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+            return format!("{} of its {wanted} pods are there", pods.len());
+        }
         match pods.iter().filter(|pod| !pod.is_ready()).count() {
             0 => "every pod has it and is ready".to_owned(),
             count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
@@ -466,15 +475,17 @@ impl Path<'_> {
 
     /// One write for a plan, ever. Whoever took it back is named, not fought.
     fn contested(&self, work: &Work, record: Option<&Record>) -> Option<Refusal> {
-        let by_record = record.is_some_and(|record| record.plan == work.plan.digest);
+        let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
-            let case = self.case(None);
+            let by = match last_changed_by(&self.observation.workload) {
+                Some(change) => format!("{change} changed its template last"),
+                None => "nothing tells who did it".to_owned(),
+            };
             Refusal::new(
                 "Reverted",
                 format!(
-                    "this very change was written before and is gone; last applied by {}. It is not written again until the plan or the owner changes",
-                    case.ownership
+                    "this very change was written before, and somebody took it back: {by}. It is not written again until the policy or the manifest asks for something else"
                 ),
             )
         })
@@ -495,7 +506,8 @@ impl Path<'_> {
                     );
                     return self.refuse(work, "QuotaExhausted", message);
                 }
-                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018");
+                let left = work.plan.remaining.iter().any(|finding| finding.rule == "RP018");
+                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018") && !left;
                 if !cures {
                     let message = format!(
                         "the server refuses a pod of today's template, so a restart would leave none: {message}"
@@ -535,7 +547,7 @@ impl Path<'_> {
                     return self.refuse(work, "VerificationFailed", message);
                 }
                 let pod = render_pod(&Workload::new(object.clone()));
-                work.dry_run = object;
+                work.patched_pod = pod.clone();
                 Next::Effect(work, Effect::DryRunPod(PodOf::PatchedTemplate, pod))
             }
             Answer::Rejected { message, .. } => {
@@ -548,7 +560,8 @@ impl Path<'_> {
     fn patched_pod(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(pod) => {
-                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &pod, &work.plan)) {
+                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &work.patched_pod, &pod, &work.plan))
+                {
                     let message = format!("the pod would not be what was planned: {message}");
                     return self.withhold_or_refuse(work, "PodNotAsPlanned", message);
                 }
@@ -581,7 +594,7 @@ impl Path<'_> {
             return self.refuse(work, reason, message);
         };
         work.plan = *alone;
-        work.body = work.plan.body(&self.observation.workload, work.writes + 1);
+        work.body = work.plan.body(&self.observation.workload, work.writes.saturating_add(1));
         work.notes.push(format!("its requests and limits are left as they are: {message}"));
         work.withheld = Some(message);
         let record = Record::read(&self.observation.workload).ok().flatten();
@@ -700,7 +713,7 @@ impl Path<'_> {
     fn applied(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(object) => {
-                work.writes += 1;
+                work.writes = work.writes.saturating_add(1);
                 if let Some(message) = self.judge(&work, &object) {
                     let message = format!("it was written, and the result is not what the dry-run promised: {message}");
                     return self.wrote(work, Decision::Halt, "Failed", "WrittenNotAsPlanned", message);
@@ -717,11 +730,19 @@ impl Path<'_> {
     }
 
     fn read_back(&self, work: Box<Work>, answer: Answer) -> Next {
+        let mut read_back = " and read back".to_owned();
         let not_there = match answer {
             Answer::Object(object) => say(&still_applied(&Workload::new(object), &work.plan)),
             Answer::Gone => Some("the object is gone".to_owned()),
             // The write's own answer was judged; the next event brings the object again.
-            _ => None,
+            Answer::Unavailable { message, .. } | Answer::Forbidden { message, .. } => {
+                read_back = format!(", and could not be read back ({message})");
+                None
+            }
+            _ => {
+                ", and could not be read back".clone_into(&mut read_back);
+                None
+            }
         };
         if let Some(message) = not_there {
             let message = format!("it was written, and read back it is not there: {message}");
@@ -729,16 +750,25 @@ impl Path<'_> {
         }
         let looping = work.looping.as_ref().map(|looping| format!(" ({})", looping.because)).unwrap_or_default();
         let words = self.after_write_words(&work);
-        let message = format!("written and read back{looping}; {words}");
+        let message = format!("written{read_back}{looping}; {words}");
         self.wrote(work, Decision::Patch, "Applied", "Applied", message)
     }
 
     fn after_write_words(&self, work: &Work) -> String {
-        let cured: std::collections::BTreeSet<_> = work.plan.cured.iter().map(|(rule, _)| *rule).collect();
-        let cured: Vec<_> = cured.into_iter().collect();
+        let eased = |key: &FindingKey| work.plan.remaining.iter().any(|finding| finding.key() == *key);
+        let rules = |wanted: bool, word: &str| {
+            let keys = work.plan.cured.iter().filter(|key| eased(key) == wanted);
+            let rules: std::collections::BTreeSet<_> = keys.map(|(rule, _)| *rule).collect();
+            let rules: Vec<_> = rules.into_iter().collect();
+            (!rules.is_empty()).then(|| format!("{} {word}", rules.join(", ")))
+        };
+        let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
-        let pods = if unready.is_empty() {
+        let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
+        let pods = if on_delete {
+            "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned()
+        } else if unready.is_empty() {
             "its pods are replaced one by one".to_owned()
         } else {
             format!(
@@ -748,7 +778,7 @@ impl Path<'_> {
                 unready.join(" ")
             )
         };
-        format!("{} cured; {pods}", cured.join(", "))
+        format!("{done}; {pods}")
     }
 
     fn wrote(
