@@ -65,6 +65,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     while let Some(error) = next {
         let text = match error.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) => status.message.clone(),
+            // Only says that its cause is one.
+            Some(kube::Error::Service(cause)) => cause.to_string(),
             _ => error.to_string(),
         };
         // A cause that its parent has quoted already says nothing new.
