@@ -427,12 +427,12 @@ impl Path<'_> {
                 stuck.join(" ")
             );
         }
-        if workload.text("/spec/updateStrategy/type") == "OnDelete" {
-            return "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned();
-        }
         let pods = self.pods();
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
-            return "its pods are being replaced".to_owned();
+            return match workload.text("/spec/updateStrategy/type") {
+                "OnDelete" => "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned(),
+                _ => "its pods are being replaced".to_owned(),
+            };
         }
         match pods.iter().filter(|pod| !pod.is_ready()).count() {
             0 => "every pod has it and is ready".to_owned(),
