@@ -567,9 +567,11 @@ impl Path<'_> {
 
     fn replay_owner(&self, work: Box<Work>) -> Next {
         let case = self.case(None);
-        let manifest = case.ownership.manifests().next().map(|(_, manifest)| owners_patch(manifest));
-        match manifest {
-            Some(manifest) => match patch::compose(&work.body, &manifest) {
+        // Only what the apply would change is sent: a client-side apply leaves out what is as it should be, and a list
+        // that is sent back whole may merge wrongly (a port number on two protocols, kubernetes/kubernetes#105610).
+        let manifest = case.ownership.manifests().next();
+        match manifest.and_then(|(_, manifest)| patch::difference(&work.dry_run, &owners_patch(manifest))) {
+            Some(change) => match patch::compose(&work.body, &change) {
                 Ok(body) => Next::Effect(work, Effect::ReplayOwner(body)),
                 Err(error) => self.refuse(work, "OwnerReplayUnusable", error.to_string()),
             },
