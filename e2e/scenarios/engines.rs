@@ -73,9 +73,9 @@ pub async fn mariadb_gets_time_to_start_and_no_socket(cluster: &Cluster) -> Resu
 pub async fn redis_is_swapped_only_where_its_check_fails_while_it_loads(cluster: &Cluster) -> Result<(), Failure> {
     let stage = Stage::set(cluster, "redis", 6379).await?;
     let ping = json!({"exec": {"command": ["redis-cli", "ping"]}});
-    let pong = json!({"exec": {"command": ["sh", "-c", "redis-cli ping | grep PONG"]}});
+    let waits_for_pong = json!({"exec": {"command": ["sh", "-c", "redis-cli ping | grep PONG"]}});
     create(&stage.namespace, database("ping", &json!({"image": "redis:7.2", "livenessProbe": ping}))).await?;
-    create(&stage.namespace, database("pong", &json!({"image": "redis:7.2", "livenessProbe": pong}))).await?;
+    create(&stage.namespace, database("pong", &json!({"image": "redis:7.2", "livenessProbe": waits_for_pong}))).await?;
 
     let statefulset = stage.written("ping").await?;
     let patched = container(&statefulset);
@@ -87,7 +87,7 @@ pub async fn redis_is_swapped_only_where_its_check_fails_while_it_loads(cluster:
     let patched = container(&statefulset);
     assert_eq!(patched["livenessProbe"]["tcpSocket"]["port"], 6379);
     assert_eq!(patched["livenessProbe"]["exec"], Value::Null);
-    assert_eq!(patched["readinessProbe"]["exec"], pong["exec"]);
+    assert_eq!(patched["readinessProbe"]["exec"], waits_for_pong["exec"]);
     assert_eq!(patched["startupProbe"]["tcpSocket"]["port"], 6379);
     stage.operator.stop().await
 }
