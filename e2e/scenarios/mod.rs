@@ -1,13 +1,17 @@
+pub mod admission;
 pub mod contested;
 pub mod control_plane;
 pub mod databases;
 pub mod engines;
 pub mod fixtures;
+pub mod gates;
 pub mod guardian;
 pub mod incident;
 pub mod owners;
+pub mod permissions;
 pub mod policies;
 pub mod races;
+pub mod stage;
 pub mod stand_ins;
 pub mod steps;
 
@@ -31,6 +35,35 @@ pub fn all() -> Vec<Scenario> {
         emulating("1.33", control_plane::an_old_server_lacks_mutating_admission_policies),
         on_own_control_plane(incident::the_registry_database_is_reprieved),
         emulating("1.33", incident::the_registry_database_is_reprieved_on_an_old_server),
+        on_own_control_plane(admission::a_limit_range_that_sets_a_cpu_limit_is_named),
+        on_own_control_plane(admission::requests_that_a_limit_range_refuses_are_left_and_the_probes_go_alone),
+        on_own_control_plane(admission::a_cpu_limit_stays_where_a_limit_range_would_set_a_lower_one),
+        on_own_control_plane(admission::a_cpu_limit_that_a_quota_demands_stays),
+        on_own_control_plane(admission::a_quota_without_room_for_one_more_pod_keeps_the_write_away),
+        on_own_control_plane(admission::a_template_that_pod_security_refuses_is_not_restarted),
+        on_own_control_plane(admission::a_template_that_makes_no_pod_is_not_restarted),
+        on_own_control_plane(admission::a_webhook_on_pods_that_takes_no_dry_run_keeps_the_write_away),
+        on_own_control_plane(admission::a_webhook_on_statefulsets_that_takes_no_dry_run_keeps_the_write_away),
+        on_own_control_plane(gates::requests_that_do_not_fit_the_node_are_left_and_the_probes_go_alone),
+        on_own_control_plane(gates::a_port_that_does_not_answer_keeps_the_write_away),
+        on_own_control_plane(gates::a_database_without_a_running_pod_is_waited_for),
+        on_own_control_plane(gates::a_database_that_is_not_ready_is_waited_for),
+        on_own_control_plane(gates::a_closed_window_is_waited_for),
+        on_own_control_plane(gates::a_proved_kill_loop_does_not_wait_for_a_window),
+        on_own_control_plane(gates::a_proved_kill_loop_waits_for_a_window_where_the_policy_says_so),
+        on_own_control_plane(gates::a_dry_run_with_another_result_keeps_the_write_away),
+        on_own_control_plane(gates::a_write_is_the_dry_runs_bytes),
+        on_own_control_plane(permissions::patching_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::creating_pods_is_missed_by_name),
+        on_own_control_plane(permissions::reading_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::listing_statefulsets_is_missed_by_name),
+        on_own_control_plane(permissions::listing_pods_is_missed_by_name),
+        on_own_control_plane(permissions::watching_pods_is_missed_by_name),
+        on_own_control_plane(permissions::reading_nodes_is_missed_by_name),
+        on_own_control_plane(permissions::listing_namespaces_is_missed_by_name),
+        on_own_control_plane(permissions::without_events_it_still_patches),
+        on_any_cluster(permissions::without_policies_to_list_it_ends_and_says_what_to_do),
+        on_any_cluster(permissions::the_operator_itself_cannot_create_a_pod),
         on_own_control_plane(owners::kubectl_apply_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::kubectl_apply_on_the_server_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::flux_keeps_working_and_keeps_our_values),

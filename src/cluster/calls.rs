@@ -1,6 +1,10 @@
 //! The calls that the operator makes, each with the outcome that matters to it.
 
+use std::sync::Arc;
+
+use http::Request;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use kube::core::{ApiResource, ObjectMeta};
 use kube::runtime::events::{Event, Recorder, Reporter};
 use serde_json::Value;
@@ -36,6 +40,24 @@ impl Cluster {
     #[must_use]
     pub fn within(self, namespace: Option<String>) -> Self {
         Self { scope: namespace, ..self }
+    }
+
+    /// The same, calling `started` whenever the server has begun to answer a watch.
+    pub(super) fn telling(&self, started: impl Fn() + Send + Sync + 'static) -> Self {
+        let (client, started) = (self.client.clone(), Arc::new(started));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (client, started) = (client.clone(), started.clone());
+            let is_watch = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
+            async move {
+                let response = client.send(request).await?;
+                if is_watch && response.status().is_success() {
+                    started();
+                }
+                Ok::<_, kube::Error>(response)
+            }
+        });
+        let client = kube::Client::new(service, self.client.default_namespace());
+        Self { client, ..self.clone() }
     }
 
     /// The objects of a kind that are looked at, and the field selector that narrows them down.

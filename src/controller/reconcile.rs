@@ -96,7 +96,7 @@ impl Context {
                 return self.resync();
             }
             Err(error) => {
-                let outcome = unread(&format!("get statefulsets.apps in {}", key.namespace), &error);
+                let outcome = unread(&format!("get statefulsets.apps in the namespace {}", key.namespace), &error);
                 return self.settle(key, cached, &involved, outcome, String::new(), None).await;
             }
         };

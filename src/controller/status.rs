@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::ledger::{Entry, Key, Ledger};
 use super::stores::{CachedPolicy, Stores};
 use crate::api::{MAX_FINDINGS, MAX_WORKLOADS, OnDelete, PolicyStatus, Summary, WorkloadStatus, condition};
-use crate::cluster::{CallError, Cluster, Kind};
+use crate::cluster::{CallError, Cluster, Kind, WatchState};
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
 use crate::core::rollout::{Decision, Outcome};
 
@@ -35,7 +35,7 @@ pub(super) async fn keep_writing(
         tokio::time::sleep(SETTLE).await;
         let carried = carried(&stores);
         let failing = stores.health.failing();
-        if stores.health.is_starting(Kind::StatefulSet) {
+        if stores.health.of(Kind::StatefulSet) == WatchState::Starting {
             // Nobody's workloads are known yet. What the statuses remember of our writes must outlive this.
             continue;
         }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::ledger::{Key, Ledger};
 use crate::api::{ClusterProbePolicySpec, PolicySpec};
-use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, watch};
+use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, WatchState, watch};
 use crate::core::model::policy::{Policy, PolicyReference};
 use crate::core::model::workload::Workload;
 
@@ -81,7 +81,17 @@ impl Stores {
                 Changed::Everything => trigger(&sender, all(&workloads)),
             }
         };
-        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, told(dirty));
+        // What waited for the pods to be seen need not wait for its time.
+        let seen_again = {
+            let (sender, workloads, health, told) = (sender.clone(), workloads.clone(), health.clone(), told(dirty));
+            move || {
+                told();
+                if health.of(Kind::Pod) == WatchState::Live {
+                    trigger(&sender, all(&workloads));
+                }
+            }
+        };
+        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, seen_again);
         tasks.spawn(task);
 
         let of_namespace = |kind: Kind| {
@@ -124,16 +134,13 @@ impl Stores {
             // An error means that its task is gone, which ends the process elsewhere.
             let _ = store.wait_until_ready().await;
         }
-        for (kind, store) in [(Kind::Pod, &self.pods), (Kind::Namespace, &self.namespaces)] {
+        for kind in [Kind::Pod, Kind::Namespace] {
             loop {
                 let changed = self.settled.notified();
-                if self.health.failing().iter().any(|(failing, _)| *failing == kind) {
+                if self.health.of(kind) != WatchState::Starting {
                     break;
                 }
-                tokio::select! {
-                    _ = store.wait_until_ready() => break,
-                    () = changed => {}
-                }
+                changed.await;
             }
         }
     }
@@ -257,7 +264,14 @@ fn trim_pod(object: &mut DynamicObject) {
     trim_managed_fields(object);
     object.metadata.annotations = None;
     if let Some(spec) = object.data.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|field, _| field == "nodeName");
+        spec.retain(|field, _| matches!(field.as_str(), "nodeName" | "containers" | "initContainers" | "resources"));
+        // Of the containers only what admission made of their resources.
+        for list in ["containers", "initContainers"] {
+            let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+            for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+                container.retain(|field, _| matches!(field.as_str(), "name" | "resources" | "restartPolicy"));
+            }
+        }
     }
     if let Some(status) = object.data.get_mut("status").and_then(Value::as_object_mut) {
         status.retain(|field, _| {

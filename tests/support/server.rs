@@ -43,6 +43,11 @@ impl Server {
         Self { stored, ..Self::default() }
     }
 
+    /// The same before 1.34: templates that no pod can be made of are stored.
+    pub fn of_old(manifest: &Value) -> Self {
+        Self { stores_bad_templates: true, ..Self::holding(manifest) }
+    }
+
     pub fn answer(&mut self, effect: &Effect) -> Answer {
         match effect {
             Effect::DryRunPod(of, pod) => self.create_pod(*of, pod),
@@ -154,6 +159,10 @@ pub fn problem(spec: &Value) -> Option<String> {
                 let thresholds = json["successThreshold"].as_i64().unwrap_or(1);
                 if probe != "readinessProbe" && thresholds != 1 {
                     return Some(format!("{name}.{probe}.successThreshold: must be 1"));
+                }
+                let grace = json.get("terminationGracePeriodSeconds").filter(|grace| !grace.is_null());
+                if grace.is_some_and(|grace| probe == "readinessProbe" || grace == 0) {
+                    return Some(format!("{name}.{probe}.terminationGracePeriodSeconds: not like this"));
                 }
                 if list == "initContainers" && container["restartPolicy"] != "Always" {
                     return Some(format!("{name}.{probe}: must not be set for init containers"));

@@ -12,9 +12,5 @@ pub use rules::{RULES, Rule};
 /// Every finding of every rule that the policy and the workload leave on, in the order of the rules.
 #[must_use]
 pub fn detect(case: &Case<'_>) -> Vec<Finding> {
-    RULES
-        .iter()
-        .filter(|rule| !case.ignored.covers(rule.id) && !case.policy.rules.disable.iter().any(|id| id == rule.id))
-        .flat_map(|rule| (rule.check)(case))
-        .collect()
+    RULES.iter().filter(|rule| case.is_on(rule.id)).flat_map(|rule| (rule.check)(case)).collect()
 }

@@ -94,7 +94,7 @@ pub struct Plan {
     /// Stands for what the databases are to be, whatever the object's version and however much of it is there already:
     /// a plan of which somebody put back a part is the same plan.
     pub digest: String,
-    /// What is no longer found afterwards.
+    /// What is no longer found afterwards, or left for a person to decide.
     pub cured: Vec<FindingKey>,
     /// What is still found afterwards.
     pub remaining: Vec<Finding>,
@@ -156,10 +156,12 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
             return unusable(error);
         }
     }
-    let still: BTreeSet<FindingKey> = remaining.iter().map(Finding::key).collect();
+    // What is left for a person is a finding still, and no reason for another write.
+    let is_safe = |finding: &&Finding| finding.applicability == Applicability::Safe;
+    let still: BTreeSet<FindingKey> = remaining.iter().filter(is_safe).map(Finding::key).collect();
     let cured: Vec<FindingKey> = findings
         .iter()
-        .filter(|finding| finding.applicability == Applicability::Safe && !still.contains(&finding.key()))
+        .filter(|finding| is_safe(finding) && !still.contains(&finding.key()))
         .map(Finding::key)
         .collect();
     if cured.is_empty() {

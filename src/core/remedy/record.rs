@@ -18,9 +18,21 @@ pub struct State {
     pub plan: String,
     /// Writes so far.
     pub writes: i32,
+    /// The digests of plans that were written before that one, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
 }
 
+/// Earlier plans that are remembered; an object that went through more of them has other worries.
+const MOST_EARLIER: usize = 16;
+
 impl State {
+    /// Whether a plan was ever written.
+    #[must_use]
+    pub fn wrote(&self, digest: &str) -> bool {
+        self.plan == digest || self.earlier.iter().any(|earlier| earlier == digest)
+    }
+
     /// Reads the record of a workload. None where there is none; an error where it cannot be read, which is a reason
     /// not to write.
     ///
@@ -50,7 +62,11 @@ pub fn annotations(workload: &Workload, changes: &[Change], digest: &str, writes
         }
     }
     let original: Vec<String> = lines.into_iter().map(|(subject, value)| format!("{subject} {value}")).collect();
-    let state = State { version: 1, plan: digest.to_owned(), writes };
+    let mut written = State::read(workload).ok().flatten().map_or_else(Vec::new, |state| {
+        state.earlier.into_iter().chain([state.plan]).filter(|plan| plan != digest).collect::<Vec<_>>()
+    });
+    let earlier = written.split_off(written.len().saturating_sub(MOST_EARLIER));
+    let state = State { version: 1, plan: digest.to_owned(), writes, earlier };
     let state = serde_json::to_string(&state).unwrap_or_default();
     serde_json::json!({ ORIGINAL_ANNOTATION: original.join("\n"), STATE_ANNOTATION: state })
 }

@@ -9,12 +9,12 @@ use super::plan::Change;
 use super::{Plan, Planned, patch};
 use crate::api::PolicySpec;
 use crate::core::detect::budget::{kill_budget, startup_budget};
-use crate::core::detect::{Case, Finding, FindingKey, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::pointer::Pointer;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::qos::{QosClass, qos_class};
 use crate::core::model::quantity::Quantity;
-use crate::core::model::workload::{Container, Workload, containers_of};
+use crate::core::model::workload::{Container, ContainerList, Workload, containers_of};
 
 /// Something in a result that was not planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,31 +103,47 @@ pub fn verify(before: &Workload, after: &Value, plan: &Plan, body: &Value, polic
         Err(error) => return vec![Violation::Unusable(error.to_string())],
     };
     let after = Workload::new(after.clone());
-    let mut violations = probes_are_valid(&after);
+    let mut violations = probes_are_valid(&before.containers(), &after.containers());
     violations.extend(containers_are_kept(before, &after));
     violations.extend(only_planned_paths(&expected, after.json()));
     violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &after.containers())));
     violations.extend(kills_no_earlier(before, &after, policy));
-    violations.extend(findings_are_gone(&after, plan, policy));
+    violations.extend(findings_are_gone(before, &after, plan, policy));
     violations.extend(qos_is_no_worse(before.pod_spec(), after.pod_spec()));
     violations
 }
 
-/// Judges the pod that admission makes of the patched template, against the one that it makes of today's. The latter
-/// is None where today's template is refused.
+/// Judges the pod that admission makes of the patched template, against the one that it makes of today's. Where
+/// today's template is refused there is none to compare with, and what was sent has to be in what came back.
 #[must_use]
-pub fn verify_pod(current: Option<&Value>, patched: &Value, plan: &Plan) -> Vec<Violation> {
+pub fn verify_pod(current: Option<&Value>, sent: &Value, patched: &Value, plan: &Plan) -> Vec<Violation> {
     let none = Value::Null;
     let spec = patched.get("spec").unwrap_or(&none);
     let containers = containers_of(spec, &Pointer::parse("/spec"));
-    let mut violations: Vec<_> =
-        containers.iter().flat_map(|container| container_probes_are_valid(container)).collect();
+    let Some(current) = current else {
+        let sent_containers = containers_of(sent.get("spec").unwrap_or(&none), &Pointer::parse("/spec"));
+        let mut violations = probes_are_valid(&sent_containers, &containers);
+        violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &containers)));
+        let without = |spec: &Value| without_judged_parts(spec, plan);
+        let sent = without(sent.get("spec").unwrap_or(&none));
+        violations.extend(missing(&sent, &without(spec), "", &Pointer::parse("/spec")));
+        return violations;
+    };
+    let today = current.get("spec").unwrap_or(&none);
+    let earlier = containers_of(today, &Pointer::parse("/spec"));
+    let mut violations = probes_are_valid(&earlier, &containers);
     violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &containers)));
-    if let Some(current) = current {
-        let without = |pod: &Value| without_judged_parts(pod.get("spec").unwrap_or(&none));
-        violations.extend(differences(&without(current), &without(patched), "/spec"));
-        violations.extend(qos_is_no_worse(current.get("spec"), Some(spec)));
+    // Both pods went through the same admission, so today's with the patch is what the other one should be.
+    let template_patch = plan.template_patch.pointer("/spec/template/spec").unwrap_or(&none);
+    match patch::apply(today, template_patch) {
+        Ok(expected) => {
+            let without = |spec: &Value| without_judged_parts(spec, plan);
+            violations.extend(differences(&without(&expected), &without(spec), "/spec"));
+        }
+        Err(error) => violations.push(Violation::Unusable(error.to_string())),
     }
+    violations.extend(containers.iter().flat_map(|container| amounts_no_worse(&earlier, container, plan)));
+    violations.extend(qos_is_no_worse(Some(today), Some(spec)));
     violations
 }
 
@@ -138,11 +154,16 @@ pub fn still_applied(workload: &Workload, plan: &Plan) -> Vec<Violation> {
     plan.changes.iter().filter_map(|change| is_applied(change, &containers)).collect()
 }
 
-fn probes_are_valid(workload: &Workload) -> Vec<Violation> {
-    workload.containers().iter().flat_map(container_probes_are_valid).collect()
+/// Whether the API would take every probe, and what a new handler dials is there.
+fn probes_are_valid(before: &[Container<'_>], after: &[Container<'_>]) -> Vec<Violation> {
+    let check = |container: &Container<'_>| {
+        let earlier = before.iter().find(|c| c.name == container.name && c.list == container.list);
+        container_probes_are_valid(earlier, container)
+    };
+    after.iter().flat_map(check).collect()
 }
 
-fn container_probes_are_valid(container: &Container<'_>) -> Vec<Violation> {
+fn container_probes_are_valid(earlier: Option<&Container<'_>>, container: &Container<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for probe in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)) {
         let mut say = |what: String| {
@@ -152,7 +173,10 @@ fn container_probes_are_valid(container: &Container<'_>) -> Vec<Violation> {
         if handlers.len() != 1 {
             say(format!("a probe takes one handler and has {} ({})", handlers.len(), handlers.join(", ")));
         }
+        // A probe that dialled a name without a port before is its owner's mistake, and was one before.
+        let dialled = earlier.and_then(|container| container.probe(probe.kind)?.port());
         if let Some(Value::String(name)) = probe.port()
+            && probe.port() != dialled
             && name.parse::<u16>().is_err()
             && !container.tcp_ports().any(|(declared, _)| declared == Some(name.as_str()))
         {
@@ -293,23 +317,95 @@ fn normalised_probe(probe: &serde_json::Map<String, Value>) -> Value {
     Value::Object(normal)
 }
 
-/// A pod spec without what a plan may change.
-fn without_judged_parts(spec: &Value) -> Value {
-    let mut spec = normalised("", spec);
-    for list in ["containers", "initContainers"] {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(container) = container.as_object_mut() else { continue };
-            for field in ["livenessProbe", "readinessProbe", "startupProbe", "resources"] {
-                container.remove(field);
+/// What was sent and is not in what came back. Admission may add to a pod, but not take away.
+fn missing(sent: &Value, found: &Value, field: &str, at: &Pointer) -> Vec<Violation> {
+    let is_probe = ProbeKind::ALL.iter().any(|kind| kind.field() == field);
+    match (sent, found) {
+        (Value::Object(sent), Value::Object(found)) if !is_probe => sent
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .flat_map(|(name, value)| {
+                let none = &Value::Null;
+                missing(value, found.get(name).unwrap_or(none), name, &at.field(name))
+            })
+            .collect(),
+        (Value::Array(sent), Value::Array(found)) if sent.iter().all(|element| element.get("name").is_some()) => sent
+            .iter()
+            .enumerate()
+            .flat_map(|(index, value)| {
+                let same = found.iter().find(|other| other.get("name") == value.get("name"));
+                missing(value, same.unwrap_or(&Value::Null), "", &at.index(index))
+            })
+            .collect(),
+        _ if sent == found => Vec::new(),
+        _ => vec![Violation::Unintended { pointer: at.to_string(), found: found.to_string() }],
+    }
+}
+
+const TOKEN_VOLUME: &str = "kube-api-access-";
+
+/// A pod spec without the token volume, whose name is drawn anew for each pod, and without the CPU and memory of
+/// containers that get new ones: admission may have its own word in those, see [`amounts_no_worse`].
+fn without_judged_parts(spec: &Value, plan: &Plan) -> Value {
+    let is_token =
+        |entry: &Value| entry.get("name").and_then(Value::as_str).is_some_and(|name| name.starts_with(TOKEN_VOLUME));
+    let mut spec = spec.clone();
+    for list in [ContainerList::Containers, ContainerList::InitContainers] {
+        for container in spec.get_mut(list.field()).and_then(Value::as_array_mut).into_iter().flatten() {
+            let name = container.get("name").and_then(Value::as_str).unwrap_or("").to_owned();
+            if changes_amounts(plan, list, &name) {
+                for pointer in ["/resources/requests", "/resources/limits"] {
+                    if let Some(amounts) = container.pointer_mut(pointer).and_then(Value::as_object_mut) {
+                        amounts.retain(|resource, _| !JUDGED.contains(&resource.as_str()));
+                    }
+                }
             }
-            // The token volume's name is drawn anew for each pod.
-            container.remove("volumeMounts");
+            if let Some(mounts) = container.get_mut("volumeMounts").and_then(Value::as_array_mut) {
+                mounts.retain(|mount| !is_token(mount));
+            }
         }
     }
-    if let Some(spec) = spec.as_object_mut() {
-        spec.remove("volumes");
+    if let Some(volumes) = spec.get_mut("volumes").and_then(Value::as_array_mut) {
+        volumes.retain(|volume| !is_token(volume));
     }
-    spec
+    normalised("", &spec)
+}
+
+const JUDGED: [&str; 2] = ["cpu", "memory"];
+
+fn changes_amounts(plan: &Plan, list: ContainerList, name: &str) -> bool {
+    let is_its = |change: &&Change| change.list == list && change.container == name;
+    plan.changes.iter().filter(is_its).any(|change| change.section == "resources")
+}
+
+/// Amounts that were not planned, in containers that get others: admission may raise them along, but neither lower a
+/// request nor put a limit where none was.
+fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: &Plan) -> Vec<Violation> {
+    if !changes_amounts(plan, container.list, container.name) {
+        return Vec::new();
+    }
+    let earlier = earlier.iter().find(|c| c.name == container.name && c.list == container.list);
+    let planned = |field: &str| plan.changes.iter().any(|c| c.container == container.name && c.field == field);
+    let mut violations = Vec::new();
+    for (section, resource) in ["requests", "limits"].into_iter().flat_map(|s| JUDGED.map(|resource| (s, resource))) {
+        let field = format!("{section}.{resource}");
+        let was = earlier.and_then(|container| container.amount(section, resource));
+        let found = container.json.get("resources").and_then(|all| all.get(section)?.get(resource));
+        let is = found.map(|found| Quantity::from_json(found).ok());
+        let is_fine = match (section, was, is) {
+            _ if planned(&field) => true,
+            (_, None, None) | ("limits", Some(_), None) => true,
+            ("requests", None, Some(Some(_))) => true,
+            (_, Some(was), Some(Some(is))) => is >= was,
+            _ => false,
+        };
+        if !is_fine {
+            let found = found.map_or_else(|| "it is gone".to_owned(), ToString::to_string);
+            let pointer = format!("{}/resources/{section}/{resource}", container.pointer);
+            violations.push(Violation::Unintended { pointer, found });
+        }
+    }
+    violations
 }
 
 fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation> {
@@ -388,9 +484,10 @@ fn kills_no_earlier(before: &Workload, after: &Workload, policy: &PolicySpec) ->
     violations
 }
 
-fn findings_are_gone(after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<Violation> {
+fn findings_are_gone(before: &Workload, after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<Violation> {
     let case = Case::new(after, policy, None);
     let found = detect(&case);
+    let earlier = detect(&Case::new(before, policy, None));
     let keys: BTreeSet<FindingKey> = found.iter().map(Finding::key).collect();
     // Twins that tell a stated second from a defaulted one may change places once the server has filled it in.
     let twin = |key: &FindingKey| match key.0 {
@@ -400,9 +497,19 @@ fn findings_are_gone(after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<
     };
     let expected: BTreeSet<FindingKey> =
         plan.remaining.iter().map(Finding::key).flat_map(|key| [twin(&key), key]).collect();
+    let safe = found.iter().filter(|finding| finding.applicability == Applicability::Safe);
+    let safe: BTreeSet<FindingKey> = safe.map(Finding::key).collect();
     let mut violations: Vec<_> =
-        plan.cured.iter().filter(|key| keys.contains(*key)).cloned().map(Violation::Remains).collect();
+        plan.cured.iter().filter(|key| safe.contains(*key)).cloned().map(Violation::Remains).collect();
     violations.extend(keys.iter().filter(|key| !expected.contains(*key)).cloned().map(Violation::New));
+    // One that was foreseen may take the place of a worse one, not that of a lesser one.
+    let is_worse = |finding: &&Finding| {
+        let of_key = earlier.iter().filter(|was| was.key() == finding.key());
+        let of_container = earlier.iter().filter(|was| was.container == finding.container);
+        let was = of_key.map(|was| was.severity).max().or_else(|| of_container.map(|was| was.severity).max());
+        was.is_none_or(|was| finding.severity > was)
+    };
+    violations.extend(found.iter().filter(is_worse).map(Finding::key).map(Violation::New));
     if let Planned::Plan(again) = super::plan(&case, &found, plan.remedy, plan.changes_resources()) {
         violations.push(Violation::NotIdempotent(again.digest.clone()));
     }

@@ -15,7 +15,7 @@ use super::gate::{self, Wait};
 use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::{Decision, Outcome};
-use crate::core::detect::{Applicability, Case, Finding, Severity, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
 use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::{Ignored, Policy};
@@ -172,8 +172,9 @@ struct Work {
     writes: i32,
     /// The pod that admission makes of today's template; None where it refuses it.
     current_pod: Option<Value>,
-    /// The workload and the pod as the dry-runs made them.
-    dry_run: Value,
+    /// The workload as the dry-run made it.
+    patched: Value,
+    /// The pod of the patched template: as it was sent, then as admission made it.
     patched_pod: Value,
     /// Set when requests were tried and refused: why, and that the probes go alone.
     withheld: Option<String>,
@@ -186,20 +187,23 @@ struct Work {
 /// Takes one step: reads the last answer, and names the next effect or sets the outcome.
 #[must_use]
 pub fn step(observation: &Observation, mut progress: Progress) -> (Progress, Option<Effect>) {
-    let answer = progress.answer.take();
+    if progress.stage == Stage::Done {
+        return (progress, None);
+    }
+    // An effect whose answer was lost may have been carried out. The object itself will tell, at the next look.
+    let lost = || Answer::Unavailable { message: "the answer was lost".to_owned(), retry_after: None };
+    let answer = progress.answer.take().unwrap_or_else(lost);
     let path = Path { observation };
-    let (stage, result) = match (progress.stage, answer, progress.work.take()) {
-        (Stage::Start, _, _) => (Stage::CurrentPod, path.start()),
-        (Stage::CurrentPod, Some(answer), Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
-        (Stage::DryRun, Some(answer), Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
-        (Stage::PatchedPod, Some(answer), Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
-        (Stage::Owner, Some(answer), Some(work)) => (Stage::Fit, path.owner(work, answer)),
-        (Stage::Fit, Some(answer), Some(work)) => (Stage::Port, path.fit(work, answer)),
-        (Stage::Port, Some(answer), Some(work)) => (Stage::Apply, path.port(work, answer)),
-        (Stage::Apply, Some(answer), Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
-        (Stage::ReadBack, Some(answer), Some(work)) => (Stage::Done, path.read_back(work, answer)),
-        // An effect without an answer is asked for again by starting over; nothing was written on the way.
-        (_, _, _) => return (Progress::default(), None),
+    let (stage, result) = match (progress.stage, progress.work.take()) {
+        (Stage::CurrentPod, Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
+        (Stage::DryRun, Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
+        (Stage::PatchedPod, Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
+        (Stage::Owner, Some(work)) => (Stage::Fit, path.owner(work, answer)),
+        (Stage::Fit, Some(work)) => (Stage::Port, path.fit(work, answer)),
+        (Stage::Port, Some(work)) => (Stage::Apply, path.port(work, answer)),
+        (Stage::Apply, Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
+        (Stage::ReadBack, Some(work)) => (Stage::Done, path.read_back(work, answer)),
+        (Stage::Start | Stage::Done, _) | (_, None) => (Stage::CurrentPod, path.start()),
     };
     match result {
         Next::Effect(work, effect) => {
@@ -306,7 +310,7 @@ impl Path<'_> {
             let why = Refusal::new("InvalidPolicy", policy_problems.join("; "));
             return done(self.outcome(Vec::new(), Decision::Refuse, "Refused", &why));
         }
-        let case = self.case(None);
+        let case = self.case(self.spec_of_a_pod());
         if case.ignored == Ignored::Everything {
             let why = Refusal::new("OptedOut", "the annotation reprieve.dev/ignore: \"*\" opts it out".to_owned());
             return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
@@ -314,6 +318,11 @@ impl Path<'_> {
         let findings = detect(&case);
         if let Some(problem) = workload.problems().first() {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
+            return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
+        }
+        if workload.uid().is_empty() || workload.resource_version().is_empty() {
+            let why = "it has no uid or resourceVersion, so a write could not be bound to what was looked at";
+            let why = Refusal::new("NoBase", why.to_owned());
             return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
         }
         let record = match Record::read(workload) {
@@ -334,14 +343,14 @@ impl Path<'_> {
             Planned::Nothing(notes) => done(self.nothing_to_write(&case, findings, record.is_some(), refused, &notes)),
             Planned::Plan(plan) => {
                 let writes = self.writes_so_far();
-                let looping = kill_loop(&case, &self.pods());
+                let looping = kill_loop(&case, &self.pods(), self.observation.now);
                 let work = Box::new(Work {
-                    body: plan.body(workload, writes + 1),
+                    body: plan.body(workload, writes.saturating_add(1)),
                     plan: *plan,
                     findings,
                     writes,
                     current_pod: None,
-                    dry_run: Value::Null,
+                    patched: Value::Null,
                     patched_pod: Value::Null,
                     withheld: None,
                     report_only,
@@ -434,10 +443,26 @@ impl Path<'_> {
                 _ => "its pods are being replaced".to_owned(),
             };
         }
+        let wanted = workload.replicas();
+        if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+            return format!("{} of its {wanted} pods are there", pods.len());
+        }
         match pods.iter().filter(|pod| !pod.is_ready()).count() {
             0 => "every pod has it and is ready".to_owned(),
             count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
         }
+    }
+
+    /// What admission made of today's template, by a pod of it that is there.
+    fn spec_of_a_pod(&self) -> Option<&Value> {
+        if gate::is_unobserved(&self.observation.workload) {
+            return None;
+        }
+        let update = self.observation.workload.text("/status/updateRevision");
+        let revision =
+            |pod: &Value| pod.pointer("/metadata/labels/controller-revision-hash")?.as_str().map(str::to_owned);
+        let pod = self.observation.pods.iter().find(|pod| revision(pod).is_some_and(|revision| revision == update))?;
+        pod.get("spec")
     }
 
     fn has_old_revision(&self, pod: Pod<'_>) -> bool {
@@ -452,7 +477,7 @@ impl Path<'_> {
 
     /// One write for a plan, ever. Whoever took it back is named, not fought.
     fn contested(&self, work: &Work, record: Option<&Record>) -> Option<Refusal> {
-        let by_record = record.is_some_and(|record| record.plan == work.plan.digest);
+        let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
             let by = match last_changed_by(&self.observation.workload) {
@@ -477,7 +502,14 @@ impl Path<'_> {
                 work.current_pod = Some(pod);
             }
             Answer::Rejected { message, .. } => {
-                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018");
+                if message.contains("exceeded quota") {
+                    let message = format!(
+                        "the namespace's quota has no room for one more pod, which a dry-run counts as, so nothing can be proved; raise it a little, also for restarts, where old and new pods count for a moment: {message}"
+                    );
+                    return self.refuse(work, "QuotaExhausted", message);
+                }
+                let left = work.plan.remaining.iter().any(|finding| finding.rule == "RP018");
+                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018") && !left;
                 if !cures {
                     let message = format!(
                         "the server refuses a pod of today's template, so a restart would leave none: {message}"
@@ -516,8 +548,9 @@ impl Path<'_> {
                     let message = format!("the dry-run's result is not what was planned: {message}");
                     return self.refuse(work, "VerificationFailed", message);
                 }
-                let pod = render_pod(&Workload::new(object.clone()));
-                work.dry_run = object;
+                work.patched = object.clone();
+                let pod = render_pod(&Workload::new(object));
+                work.patched_pod = pod.clone();
                 Next::Effect(work, Effect::DryRunPod(PodOf::PatchedTemplate, pod))
             }
             Answer::Rejected { message, .. } => {
@@ -530,7 +563,8 @@ impl Path<'_> {
     fn patched_pod(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(pod) => {
-                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &pod, &work.plan)) {
+                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &work.patched_pod, &pod, &work.plan))
+                {
                     let message = format!("the pod would not be what was planned: {message}");
                     return self.withhold_or_refuse(work, "PodNotAsPlanned", message);
                 }
@@ -547,6 +581,14 @@ impl Path<'_> {
 
     /// Where requests and probes were planned together, the probes may still go alone.
     fn withhold_or_refuse(&self, mut work: Box<Work>, reason: &'static str, message: String) -> Next {
+        if work.writes > 0 && work.withheld.is_none() && !work.plan.changes_probes() {
+            // The probes went alone before. That still stands, and so does what kept the rest from going along.
+            let message =
+                format!("patched; {}; its requests and limits are left as they are: {message}", self.rollout_words());
+            let mut outcome = self.end(*work, Decision::Noop, "Applied", &Refusal::new("ResourcesWithheld", message));
+            outcome.look_again = Some(300);
+            return Next::Done(outcome);
+        }
         if work.withheld.is_some() || !work.plan.changes_resources() || !work.plan.changes_probes() {
             return self.refuse(work, reason, message);
         }
@@ -555,8 +597,8 @@ impl Path<'_> {
             return self.refuse(work, reason, message);
         };
         work.plan = *alone;
-        work.body = work.plan.body(&self.observation.workload, work.writes + 1);
-        work.notes.push(format!("its requests are left as they are: {message}"));
+        work.body = work.plan.body(&self.observation.workload, work.writes.saturating_add(1));
+        work.notes.push(format!("its requests and limits are left as they are: {message}"));
         work.withheld = Some(message);
         let record = Record::read(&self.observation.workload).ok().flatten();
         if let Some(contested) = self.contested(&work, record.as_ref()) {
@@ -570,7 +612,7 @@ impl Path<'_> {
         // Only what the apply would change is sent: a client-side apply leaves out what is as it should be, and a list
         // that is sent back whole may merge wrongly (a port number on two protocols, kubernetes/kubernetes#105610).
         let manifest = case.ownership.manifests().next();
-        match manifest.and_then(|(_, manifest)| patch::difference(&work.dry_run, &owners_patch(manifest))) {
+        match manifest.and_then(|(_, manifest)| patch::difference(&work.patched, &owners_patch(manifest))) {
             Some(change) => match patch::compose(&work.body, &change) {
                 Ok(body) => Next::Effect(work, Effect::ReplayOwner(body)),
                 Err(error) => self.refuse(work, "OwnerReplayUnusable", error.to_string()),
@@ -676,7 +718,7 @@ impl Path<'_> {
     fn applied(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(object) => {
-                work.writes += 1;
+                work.writes = work.writes.saturating_add(1);
                 if let Some(message) = self.judge(&work, &object) {
                     let message = format!("it was written, and the result is not what the dry-run promised: {message}");
                     return self.wrote(work, Decision::Halt, "Failed", "WrittenNotAsPlanned", message);
@@ -693,11 +735,19 @@ impl Path<'_> {
     }
 
     fn read_back(&self, work: Box<Work>, answer: Answer) -> Next {
+        let mut read_back = " and read back".to_owned();
         let not_there = match answer {
             Answer::Object(object) => say(&still_applied(&Workload::new(object), &work.plan)),
             Answer::Gone => Some("the object is gone".to_owned()),
             // The write's own answer was judged; the next event brings the object again.
-            _ => None,
+            Answer::Unavailable { message, .. } | Answer::Forbidden { message, .. } => {
+                read_back = format!(", and could not be read back ({message})");
+                None
+            }
+            _ => {
+                ", and could not be read back".clone_into(&mut read_back);
+                None
+            }
         };
         if let Some(message) = not_there {
             let message = format!("it was written, and read back it is not there: {message}");
@@ -705,13 +755,19 @@ impl Path<'_> {
         }
         let looping = work.looping.as_ref().map(|looping| format!(" ({})", looping.because)).unwrap_or_default();
         let words = self.after_write_words(&work);
-        let message = format!("written and read back{looping}; {words}");
+        let message = format!("written{read_back}{looping}; {words}");
         self.wrote(work, Decision::Patch, "Applied", "Applied", message)
     }
 
     fn after_write_words(&self, work: &Work) -> String {
-        let cured: std::collections::BTreeSet<_> = work.plan.cured.iter().map(|(rule, _)| *rule).collect();
-        let cured: Vec<_> = cured.into_iter().collect();
+        let eased = |key: &FindingKey| work.plan.remaining.iter().any(|finding| finding.key() == *key);
+        let rules = |wanted: bool, word: &str| {
+            let keys = work.plan.cured.iter().filter(|key| eased(key) == wanted);
+            let rules: std::collections::BTreeSet<_> = keys.map(|(rule, _)| *rule).collect();
+            let rules: Vec<_> = rules.into_iter().collect();
+            (!rules.is_empty()).then(|| format!("{} {word}", rules.join(", ")))
+        };
+        let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
         let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
@@ -727,7 +783,7 @@ impl Path<'_> {
                 unready.join(" ")
             )
         };
-        format!("{} cured; {pods}", cured.join(", "))
+        format!("{done}; {pods}")
     }
 
     fn wrote(
@@ -756,6 +812,8 @@ impl Path<'_> {
                 let said = format!("the operator may not {what}: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
+                // No event tells when a role is bound; the person who binds it watches.
+                outcome.look_again = Some(20);
                 Next::Done(outcome)
             }
             Answer::Conflict => {
