@@ -1,6 +1,8 @@
 //! Incidents that other people had, replayed against the core: each names its public sources, and asserts the decision
 //! and the invariants rather than numbers.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod support;
 
 use reprieve::core::detect::{Applicability, Severity};

@@ -1,5 +1,7 @@
 //! The ways off the path of one workload: what is waited for, what is refused, what is never done twice.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod support;
 
 use reprieve::core::model::workload::Workload;
