@@ -5,7 +5,7 @@
 mod support;
 
 use reprieve::core::model::workload::Workload;
-use reprieve::core::rollout::{Answer, Decision, Effect, Memory, Observation};
+use reprieve::core::rollout::{Answer, Decision, Effect, Memory, Observation, PodOf};
 use serde_json::{Value, json};
 
 use support::server::Server;
@@ -375,6 +375,78 @@ fn answers_that_end_the_path_say_which_step_they_answered() {
             _ => {}
         }
     }
+}
+
+/// Goes the path with one kind of answer tampered with.
+fn run_tampered(of: impl Fn(&Effect) -> bool, tamper: impl Fn(&mut Value)) -> (Server, Run) {
+    let mut server = catalog();
+    let observation = observe(&server, &policy(""));
+    let run = drive(&observation, |effect| match (server.answer(effect), of(effect)) {
+        (Answer::Object(mut object), true) => {
+            tamper(&mut object);
+            Answer::Object(object)
+        }
+        (answer, _) => answer,
+    });
+    (server, run)
+}
+
+#[test]
+fn a_dry_run_that_comes_out_otherwise_is_not_written() {
+    type Tamper = fn(&mut Value);
+    let on_workload: [(&str, Tamper); 6] = [
+        ("another image", |o| o["spec"]["template"]["spec"]["containers"][0]["image"] = json!("postgres:17")),
+        ("a container more", |o| {
+            o["spec"]["template"]["spec"]["containers"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"name": "x", "image": "x"}));
+        }),
+        ("the old handler beside the new", |o| {
+            o["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["exec"] =
+                json!({"command": ["pg_isready"]});
+        }),
+        ("a shorter patience", |o| {
+            o["spec"]["template"]["spec"]["containers"][0]["startupProbe"]["failureThreshold"] = json!(3);
+        }),
+        ("a label", |o| o["metadata"]["labels"] = json!({"a": "b"})),
+        ("other replicas", |o| o["spec"]["replicas"] = json!(3)),
+    ];
+    for (what, tamper) in on_workload {
+        let (server, run) = run_tampered(|effect| matches!(effect, Effect::DryRunWorkload(_)), tamper);
+        assert_eq!(reason(&run), (Decision::Refuse, "VerificationFailed"), "{what}: {}", run.outcome.message);
+        assert_unwritten(&server, &run);
+    }
+    let on_pod: [(&str, Tamper); 4] = [
+        ("the probe that was to go", |pod| {
+            pod["spec"]["containers"][0]["livenessProbe"] = json!({"exec": {"command": ["pg_isready"]}});
+        }),
+        ("a container more", |pod| {
+            pod["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "x", "image": "x"}));
+        }),
+        ("another volume", |pod| pod["spec"]["volumes"] = json!([{"name": "data", "emptyDir": {}}])),
+        ("a CPU limit", |pod| pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("100m")),
+    ];
+    for (what, tamper) in on_pod {
+        let is_patched = |effect: &Effect| matches!(effect, Effect::DryRunPod(PodOf::PatchedTemplate, _));
+        let (server, run) = run_tampered(is_patched, tamper);
+        assert_eq!(reason(&run), (Decision::Refuse, "PodNotAsPlanned"), "{what}: {}", run.outcome.message);
+        assert_unwritten(&server, &run);
+    }
+}
+
+#[test]
+fn a_write_that_comes_out_otherwise_is_said() {
+    let put_back = |object: &mut Value| {
+        let probe = &mut object["spec"]["template"]["spec"]["containers"][0]["livenessProbe"];
+        *probe = json!({"exec": {"command": ["pg_isready"]}});
+    };
+    let (_, run) = run_tampered(|effect| matches!(effect, Effect::Apply(_)), put_back);
+    assert_eq!(reason(&run), (Decision::Halt, "WrittenNotAsPlanned"));
+    assert!(run.outcome.wrote && run.outcome.written.is_some(), "it counts as a write all the same");
+    let (_, run) = run_tampered(|effect| matches!(effect, Effect::ReadBack), put_back);
+    assert_eq!(reason(&run), (Decision::Halt, "RevertedAtOnce"));
+    assert!(run.outcome.wrote);
 }
 
 #[test]
