@@ -47,7 +47,9 @@ pub async fn requests_that_do_not_fit_the_node_are_left_and_the_probes_go_alone(
     assert_eq!(findings(&entry, "RP005").len(), 1, "{entry:#}");
     stage.ready_replica().await?;
     assert_eq!(stage.patches().len(), 1);
-    operator.stop().await
+    operator.stop().await?;
+    // Nobody else would, and the namespace could not go.
+    kubelet.lets_go(&pod).await
 }
 
 /// A probe of a port at which nobody listens would kill what worked.

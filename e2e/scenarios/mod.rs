@@ -1,4 +1,5 @@
 pub mod admission;
+pub mod binary;
 pub mod contested;
 pub mod control_plane;
 pub mod databases;
@@ -14,6 +15,7 @@ pub mod races;
 pub mod stage;
 pub mod stand_ins;
 pub mod steps;
+pub mod validation;
 
 use crate::scenario::{Scenario, emulating, on_any_cluster, on_own_control_plane, with_binaries, without_cluster};
 
@@ -64,6 +66,13 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(permissions::without_events_it_still_patches),
         on_any_cluster(permissions::without_policies_to_list_it_ends_and_says_what_to_do),
         on_any_cluster(permissions::the_operator_itself_cannot_create_a_pod),
+        on_any_cluster(validation::bad_policies_are_refused_with_a_sentence),
+        on_any_cluster(validation::a_good_policy_is_stored_with_its_defaults),
+        on_own_control_plane(validation::an_unusable_policy_stalls_alone),
+        on_own_control_plane(validation::odd_statefulsets_do_not_stop_the_others),
+        on_own_control_plane(binary::it_patches_the_incident_and_ends_on_sigterm),
+        without_cluster(binary::it_says_why_it_does_not_start),
+        with_binaries(binary::it_says_what_to_install),
         on_own_control_plane(owners::kubectl_apply_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::kubectl_apply_on_the_server_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::flux_keeps_working_and_keeps_our_values),

@@ -62,7 +62,9 @@ pub async fn reading_nodes_is_missed_by_name(cluster: &Cluster) -> Result<(), Fa
     stage.ready_replica().await?;
     stage.policy(registry_policy("Enforce")).await?;
     let what = format!("get nodes ({node})");
-    missed(&stage, "get", "", "nodes", "MissingPermission", &[&what, "at the cluster scope"]).await
+    missed(&stage, "get", "", "nodes", "MissingPermission", &[&what, "at the cluster scope"]).await?;
+    // Nobody else would, and the namespace could not go.
+    cluster.kubelet().lets_go(&pod).await
 }
 
 /// A policy of the namespace needs to know nothing of namespaces and acts. A cluster policy that selects by their

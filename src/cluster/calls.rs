@@ -21,6 +21,8 @@ pub struct Cluster {
     recorder: Recorder,
     /// The one namespace that is looked at, or all.
     scope: Option<String>,
+    /// Where the server is, for people.
+    server: String,
 }
 
 /// Whose status is written.
@@ -33,7 +35,18 @@ impl Cluster {
         // One recorder for the process: it counts up what repeats.
         let reporter = Reporter { controller: "reprieve".to_owned(), instance: None };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, recorder, scope: None }
+        Self { client, recorder, scope: None, server: "the API server".to_owned() }
+    }
+
+    /// The same with the address of the server, for messages.
+    pub(super) fn at(self, server: &str) -> Self {
+        Self { server: format!("the API server {}", server.trim_end_matches('/')), ..self }
+    }
+
+    /// The server with its address where that is known, for people.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// The same, looking at one namespace only. Cluster policies are read all the same.

@@ -62,6 +62,8 @@ impl From<kube::Error> for CallError {
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let sentence = |error: &(dyn Error + 'static)| match error.downcast_ref::<kube::Error>() {
         Some(kube::Error::Api(status)) => (status.message.clone(), true),
+        // Only says that its cause is one.
+        Some(kube::Error::Service(cause)) => (cause.to_string(), false),
         _ => (error.to_string(), false),
     };
     let mut parts: Vec<String> = Vec::new();

@@ -14,7 +14,7 @@ use super::stores::{CachedPolicy, Stores};
 use crate::api::{MAX_FINDINGS, MAX_WORKLOADS, OnDelete, PolicyStatus, Summary, WorkloadStatus, condition};
 use crate::cluster::{CallError, Cluster, Kind, WatchState};
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
-use crate::core::rollout::{Decision, Outcome};
+use crate::core::rollout::{Decision, Outcome, policy_problems};
 
 /// Changes come in bursts: a rollout changes a workload many times a second.
 const SETTLE: Duration = Duration::from_millis(250);
@@ -224,7 +224,7 @@ fn stalled(cached: &CachedPolicy, entries: &[&(Key, Entry)]) -> Option<(&'static
     match &cached.policy {
         Err(error) => return Some(("InvalidPolicy", error.clone())),
         Ok(policy) => {
-            let problems = policy.problems();
+            let problems = policy_problems(policy);
             if !problems.is_empty() {
                 return Some(("InvalidPolicy", problems.join("; ")));
             }

@@ -6,6 +6,7 @@ mod kill_loop;
 mod outcome;
 mod pod_template;
 mod step;
+mod usable;
 mod window;
 
 pub use fit::{node_capacity, shortage};
@@ -14,4 +15,5 @@ pub use kill_loop::{KillLoop, kill_loop};
 pub use outcome::{Decision, Outcome};
 pub use pod_template::render_pod;
 pub use step::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf, Progress, step};
+pub use usable::policy_problems;
 pub use window::{Windows, windows};

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::gate::{self, Wait};
 use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
+use super::usable::policy_problems;
 use super::{Decision, Outcome};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
 use crate::core::model::owner::last_changed_by;
@@ -305,7 +306,7 @@ impl Path<'_> {
     fn start(&self) -> Next {
         let workload = &self.observation.workload;
         let done = |outcome| Next::Done(Box::new(outcome));
-        let policy_problems = self.observation.policy.problems();
+        let policy_problems = policy_problems(&self.observation.policy);
         if !policy_problems.is_empty() {
             let why = Refusal::new("InvalidPolicy", policy_problems.join("; "));
             return done(self.outcome(Vec::new(), Decision::Refuse, "Refused", &why));
