@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::databases::{container, create, live, policy, reason, registry_database, registry_policy, status_where};
-use super::steps::{Machine, generation, kubectl, looked_at_anew, settled, writes_to};
+use super::steps::{Machine, delete_policy, generation, kubectl, looked_at_anew, settled, writes_to};
 use crate::harness::intercept::Intercept;
 use crate::harness::operator::Operator;
 use crate::harness::{Cluster, Failure, Namespace};
@@ -102,7 +102,7 @@ pub async fn a_conflict_of_policies_does_not_wipe_the_memory(cluster: &Cluster) 
 
     let second = Intercept::recording();
     let operator = Operator::start_through(cluster, &namespace, &second).await?;
-    cluster.kubectl(&["delete", "probepolicy", "second", "--namespace", namespace.name()], "").await?;
+    delete_policy(cluster, &namespace, "second").await?;
     is_contested(&namespace, "kubectl-replace").await?;
     assert_eq!((writes_to(&intercept, NAME).len(), writes_to(&second, NAME).len()), (1, 0));
     operator.stop().await

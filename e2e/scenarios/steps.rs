@@ -1,6 +1,7 @@
 //! What the scenarios about the operator do again and again.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 
@@ -20,9 +21,19 @@ pub struct Machine {
 impl Machine {
     /// Starts one.
     pub async fn answering(cluster: &Cluster, namespace: &Namespace, port: u16) -> Result<Self, Failure> {
+        Self::with_care(cluster, namespace, port, |_| Care::MakeReady).await
+    }
+
+    /// The same with a say in what becomes of each pod.
+    pub async fn with_care(
+        cluster: &Cluster,
+        namespace: &Namespace,
+        port: u16,
+        care: impl Fn(&Pod) -> Care + Send + Sync + 'static,
+    ) -> Result<Self, Failure> {
         let address = loopback_address();
         let port = OpenPort::at(address, port).await?;
-        let attendance = cluster.kubelet().tends_at(namespace, address, |_| Care::MakeReady);
+        let attendance = cluster.kubelet().tends_at(namespace, address, care);
         Ok(Self { _port: port, _attendance: attendance })
     }
 }
@@ -101,4 +112,21 @@ pub async fn looked_at_anew(
         Ok(is_present.then(|| object["status"].clone()))
     })
     .await
+}
+
+/// Deletes a ProbePolicy.
+pub async fn delete_policy(cluster: &Cluster, namespace: &Namespace, name: &str) -> Result<(), Failure> {
+    cluster.kubectl(&["delete", "probepolicy", name, "--namespace", namespace.name()], "").await?;
+    Ok(())
+}
+
+/// What `kubectl get events` shows of a StatefulSet.
+pub async fn events_of(cluster: &Cluster, namespace: &Namespace, name: &str) -> Result<String, Failure> {
+    let selector = format!("involvedObject.kind=StatefulSet,involvedObject.name={name}");
+    cluster.kubectl(&["get", "events", "--namespace", namespace.name(), "--field-selector", &selector], "").await
+}
+
+/// Whether an object has an annotation.
+pub fn annotated(object: &Value, name: &str) -> bool {
+    object["metadata"]["annotations"].get(name).is_some()
 }

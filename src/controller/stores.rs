@@ -145,12 +145,13 @@ impl Stores {
         }
     }
 
-    /// All policies, usable or not.
+    /// All policies, usable or not, in the order of their names: sentences that name several must not change by chance.
     pub(super) fn policies(&self) -> Vec<CachedPolicy> {
         let mut policies = Vec::new();
         for (kind, store) in [Kind::ProbePolicy, Kind::ClusterProbePolicy].into_iter().zip(&self.policies) {
             policies.extend(store.state().iter().map(|object| cached_policy(kind, object)));
         }
+        policies.sort_by(|one, other| one.reference.cmp(&other.reference));
         policies
     }
 

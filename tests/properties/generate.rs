@@ -218,8 +218,11 @@ pub fn manifests() -> BoxedStrategy<Value> {
                 init.push(native);
             }
             if beside != "none" {
-                let policy = if beside == "proxy" { json!("Always") } else { json!(null) };
-                init.push(json!({"name": beside, "image": "example/proxy", "restartPolicy": policy}));
+                let mut other = json!({"name": beside, "image": "example/proxy"});
+                if beside == "proxy" {
+                    other["restartPolicy"] = json!("Always");
+                }
+                init.push(other);
             }
             if !init.is_empty() {
                 spec["initContainers"] = Value::Array(init);

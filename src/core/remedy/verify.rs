@@ -130,6 +130,7 @@ pub fn verify_pod(current: Option<&Value>, sent: &Value, patched: &Value, plan: 
         let without = |spec: &Value| without_judged_parts(spec, plan);
         let sent = without(sent.get("spec").unwrap_or(&none));
         violations.extend(missing(&sent, &without(spec), "", &Pointer::parse("/spec")));
+        violations.extend(containers.iter().flat_map(|container| amounts_no_worse(&sent_containers, container, plan)));
         return violations;
     };
     let today = current.get("spec").unwrap_or(&none);
@@ -393,6 +394,7 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
     for (section, resource) in ["requests", "limits"].into_iter().flat_map(|s| JUDGED.map(|resource| (s, resource))) {
         let field = format!("{section}.{resource}");
         let was = earlier.and_then(|container| container.amount(section, resource));
+        let was = was.filter(|was| section == "limits" || !was.is_zero());
         let found = container.json.get("resources").and_then(|all| all.get(section)?.get(resource));
         let is = found.map(|found| Quantity::from_json(found).ok());
         let is_fine = match (section, was, is) {

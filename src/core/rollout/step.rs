@@ -173,6 +173,8 @@ struct Work {
     writes: i32,
     /// The pod that admission makes of today's template; None where it refuses it.
     current_pod: Option<Value>,
+    /// The workload as the dry-run made it.
+    patched: Value,
     /// The pod of the patched template: as it was sent, then as admission made it.
     patched_pod: Value,
     /// Set when requests were tried and refused: why, and that the probes go alone.
@@ -349,6 +351,7 @@ impl Path<'_> {
                     findings,
                     writes,
                     current_pod: None,
+                    patched: Value::Null,
                     patched_pod: Value::Null,
                     withheld: None,
                     report_only,
@@ -434,12 +437,12 @@ impl Path<'_> {
                 stuck.join(" ")
             );
         }
-        if workload.text("/spec/updateStrategy/type") == "OnDelete" {
-            return "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned();
-        }
         let pods = self.pods();
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
-            return "its pods are being replaced".to_owned();
+            return match workload.text("/spec/updateStrategy/type") {
+                "OnDelete" => "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned(),
+                _ => "its pods are being replaced".to_owned(),
+            };
         }
         let wanted = workload.replicas();
         if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
@@ -546,7 +549,8 @@ impl Path<'_> {
                     let message = format!("the dry-run's result is not what was planned: {message}");
                     return self.refuse(work, "VerificationFailed", message);
                 }
-                let pod = render_pod(&Workload::new(object.clone()));
+                work.patched = object.clone();
+                let pod = render_pod(&Workload::new(object));
                 work.patched_pod = pod.clone();
                 Next::Effect(work, Effect::DryRunPod(PodOf::PatchedTemplate, pod))
             }
@@ -606,9 +610,11 @@ impl Path<'_> {
 
     fn replay_owner(&self, work: Box<Work>) -> Next {
         let case = self.case(None);
-        let manifest = case.ownership.manifests().next().map(|(_, manifest)| owners_patch(manifest));
-        match manifest {
-            Some(manifest) => match patch::compose(&work.body, &manifest) {
+        // Only what the apply would change is sent: a client-side apply leaves out what is as it should be, and a list
+        // that is sent back whole may merge wrongly (a port number on two protocols, kubernetes/kubernetes#105610).
+        let manifest = case.ownership.manifests().next();
+        match manifest.and_then(|(_, manifest)| patch::difference(&work.patched, &owners_patch(manifest))) {
+            Some(change) => match patch::compose(&work.body, &change) {
                 Ok(body) => Next::Effect(work, Effect::ReplayOwner(body)),
                 Err(error) => self.refuse(work, "OwnerReplayUnusable", error.to_string()),
             },

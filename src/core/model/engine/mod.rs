@@ -308,9 +308,9 @@ fn asks_elsewhere(call: &Call) -> Option<&str> {
         let (_, rest) = call.arguments.iter().find_map(|argument| argument.split_once("://"))?;
         let authority = rest.split(['/', '?']).next()?;
         let host = authority.rsplit('@').next()?;
-        Some(if host.starts_with('[') { host } else { host.split(':').next()? })
+        host.strip_prefix('[').map_or_else(|| host.split(':').next(), |host| host.split(']').next())
     };
-    let host = call.option(&["-h", "--host"]).or_else(in_url)?.trim_matches(['[', ']']);
+    let host = call.option(&["-h", "--host"]).or_else(in_url)?;
     let is_local = host.is_empty()
         || host.starts_with(['/', '@', '-'])
         || host.contains('$')
@@ -487,7 +487,7 @@ fn weigh(profile: &Profile, container: &Container<'_>, image: &str) -> (u32, Vec
         add(2, format!("port {number}"));
     }
     let asks =
-        ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.exec_command()).find_map(|command| {
+        ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.written_command()).find_map(|command| {
             let script = Script::read(&command);
             let is_its = |call: &&Call| profile.clients.contains(&call.program()) && asks_elsewhere(call).is_none();
             let client = script.calls().into_iter().find(is_its)?;
