@@ -399,8 +399,7 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
         let is = found.map(|found| Quantity::from_json(found).ok());
         let is_fine = match (section, was, is) {
             _ if planned(&field) => true,
-            (_, None, None) | ("limits", Some(_), None) => true,
-            ("requests", None, Some(Some(_))) => true,
+            (_, None, None) | ("limits", Some(_), None) | ("requests", None, Some(Some(_))) => true,
             (_, Some(was), Some(Some(is))) => is >= was,
             _ => false,
         };
