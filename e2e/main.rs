@@ -18,9 +18,7 @@ fn main() -> ExitCode {
         return stand_in;
     }
     // Silent unless RUST_LOG asks for the log of the operators under test.
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().with_default_directive(LevelFilter::OFF.into()).from_env_lossy())
-        .with_writer(std::io::stderr)
-        .init();
+    let silent = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into()).from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(silent).with_writer(std::io::stderr).init();
     scenario::run(scenarios::all())
 }

@@ -267,7 +267,7 @@ fn bare_outcome(decision: Decision, status: &'static str, reason: &'static str, 
 fn unread(what: &str, error: &CallError) -> Outcome {
     let is_forbidden = matches!(error, CallError::Forbidden(_));
     let (reason, message) = if is_forbidden {
-        ("MissingPermission", format!("the operator may not {what}: {error}"))
+        ("MissingPermission", format!("the operator may not {what}, which config/rbac grants: {error}"))
     } else {
         ("ServerUnavailable", format!("cannot {what}: {error}"))
     };

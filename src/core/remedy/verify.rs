@@ -77,6 +77,9 @@ impl fmt::Display for Violation {
             Self::Handler { pointer, what } => write!(f, "{pointer}: {what}"),
             Self::Container(what) => f.write_str(what),
             Self::Unintended { pointer, found } => write!(f, "{pointer} changed, which was not planned: {found}"),
+            Self::NotApplied { subject, planned, found } if planned == "-" => {
+                write!(f, "{subject} should be gone and is {found}")
+            }
             Self::NotApplied { subject, planned, found } => {
                 write!(f, "{subject} should be {planned} and is {found}")
             }
@@ -396,8 +399,7 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
         let is = found.map(|found| Quantity::from_json(found).ok());
         let is_fine = match (section, was, is) {
             _ if planned(&field) => true,
-            (_, None, None) | ("limits", Some(_), None) => true,
-            ("requests", None, Some(Some(_))) => true,
+            (_, None, None) | ("limits", Some(_), None) | ("requests", None, Some(Some(_))) => true,
             (_, Some(was), Some(Some(is))) => is >= was,
             _ => false,
         };

@@ -806,11 +806,13 @@ impl Path<'_> {
     fn off_path(&self, work: Box<Work>, answer: Answer, asked: &str) -> Next {
         match answer {
             Answer::DryRunUnsupported(message) => {
-                let message = format!("{asked} cannot be made, so nothing can be proved: {message}");
+                let message = format!(
+                    "{asked} cannot be made, so nothing can be proved: {message}; whoever runs that webhook can declare sideEffects: NoneOnDryRun if it has none then"
+                );
                 self.refuse(work, "DryRunUnsupported", message)
             }
             Answer::Forbidden { what, message } => {
-                let said = format!("the operator may not {what}: {message}");
+                let said = format!("the operator may not {what}, which config/rbac grants: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
                 // No event tells when a role is bound; the person who binds it watches.
