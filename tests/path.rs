@@ -1,5 +1,7 @@
 //! The ways off the path of one workload: what is waited for, what is refused, what is never done twice.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod support;
 
 use reprieve::core::model::workload::Workload;
@@ -64,7 +66,7 @@ fn a_closed_window_is_waited_for_after_everything_is_proved() {
 fn an_unreadable_window_opens_nothing() {
     let mut server = catalog();
     let run = run_changed(&mut server, "rollout: {windows: [{schedule: \"every night\", duration: 3h}]}", |_| {});
-    assert_eq!(reason(&run), (Decision::Defer, "WindowUnreadable"));
+    assert_eq!(reason(&run), (Decision::Refuse, "InvalidPolicy"), "{}", run.outcome.message);
     assert_unwritten(&server, &run);
 }
 
@@ -211,7 +213,8 @@ fn requests_that_do_not_fit_are_withheld_and_the_probes_go_alone() {
     assert_eq!((dry_runs.len(), dry_runs[1]), (2, first.applied().unwrap()), "what is sent was dry-run itself");
     // The requests stay refused: no second write, and the probes are not in question.
     let again = run_changed(&mut server, policy_text, |_| {});
-    assert_eq!(reason(&again), (Decision::Refuse, "DoesNotFit"));
+    assert_eq!(reason(&again), (Decision::Noop, "ResourcesWithheld"));
+    assert!(again.outcome.message.contains("8 CPU asked for"), "{}", again.outcome.message);
     assert_eq!(server.writes, 1);
     // Somebody reverts the probes: the withheld plan is recognised after the requests are refused again.
     server.stored["spec"] = before["spec"].clone();
@@ -307,6 +310,15 @@ fn an_object_that_is_opted_out_is_not_even_asked_about() {
     let run = run(&mut server, &policy(""));
     assert_eq!(reason(&run), (Decision::Noop, "OptedOut"));
     assert!(run.effects.is_empty() && run.outcome.findings.is_empty());
+}
+
+#[test]
+fn what_is_being_deleted_is_let_go() {
+    let mut server = catalog();
+    server.stored["metadata"]["deletionTimestamp"] = json!("2026-12-05T02:29:00Z");
+    let run = run(&mut server, &policy(""));
+    assert_eq!(reason(&run), (Decision::Noop, "BeingDeleted"));
+    assert!(run.effects.is_empty());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What holds for every workload, every policy and every sequence of answers.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod support;
 
 #[path = "properties/answers.rs"]

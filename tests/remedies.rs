@@ -1,5 +1,8 @@
 //! What a remedy makes of probes and resources, in the corners: odd handlers, owners, resources, several databases.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#![allow(clippy::needless_pass_by_value, reason = "the values are written where they are used")]
+
 mod support;
 
 use reprieve::api::PolicySpec;

@@ -192,7 +192,7 @@ fn container(name: &'static str) -> BoxedStrategy<Value> {
 }
 
 /// A manifest as it was first applied: no defaults, no metadata of the server's.
-pub fn manifests() -> BoxedStrategy<Value> {
+pub(crate) fn manifests() -> BoxedStrategy<Value> {
     (
         container("db"),
         proptest::option::weighted(0.3, container("second")),
@@ -289,7 +289,7 @@ fn fields_of(value: &Value) -> Value {
     Value::Object(fields)
 }
 
-pub fn policies() -> BoxedStrategy<Policy> {
+pub(crate) fn policies() -> BoxedStrategy<Policy> {
     let number = |values: Vec<i64>| proptest::option::of(select(values));
     let liveness = (number(vec![0, 60, 500]), number(vec![1, 10, 120]), number(vec![1, 3, 30]), number(vec![3, 6, 20]));
     let readiness = (number(vec![0, 10]), number(vec![5, 10]), number(vec![1, 5]), number(vec![1, 3]));
@@ -335,7 +335,7 @@ pub fn policies() -> BoxedStrategy<Policy> {
 }
 
 /// A manifest as an object of the server's.
-pub fn stored(manifest: &Value) -> Value {
+pub(crate) fn stored(manifest: &Value) -> Value {
     let mut object = manifest.clone();
     defaults::stateful_set(&mut object);
     object["metadata"]["uid"] = json!("6f1c");
@@ -343,7 +343,7 @@ pub fn stored(manifest: &Value) -> Value {
 }
 
 /// Anything that JSON can say.
-pub fn anything() -> BoxedStrategy<Value> {
+pub(crate) fn anything() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -387,7 +387,7 @@ pub fn anything() -> BoxedStrategy<Value> {
 }
 
 /// Every pointer of a document.
-pub fn places(value: &Value) -> Vec<String> {
+pub(crate) fn places(value: &Value) -> Vec<String> {
     fn walk(value: &Value, at: &str, found: &mut Vec<String>) {
         found.push(at.to_owned());
         match value {

@@ -116,13 +116,12 @@ pub fn thousandths(amount: &Value) -> Option<i128> {
     Some(match suffix {
         "" => milli,
         "m" => milli / 1000,
-        "k" => milli * 1000,
+        "k" | "e3" => milli * 1000,
         "M" => milli * 1_000_000,
         "G" => milli * 1_000_000_000,
         "Ki" => milli << 10,
         "Mi" => milli << 20,
         "Gi" => milli << 30,
-        "e3" => milli * 1000,
         _ => return None,
     })
 }

@@ -11,11 +11,11 @@ use super::defaults;
 pub struct Server {
     /// The object as it is stored.
     pub stored: Value,
-    /// Limits, and requests below them, that a LimitRange puts on containers that state none.
+    /// Limits, and requests below them, that a `LimitRange` puts on containers that state none.
     pub limit_range: Option<(Value, Value)>,
     /// Why pods of the patched template are refused.
     pub refuse_patched_pod: Option<&'static str>,
-    /// Why pods that ask for CPU or memory beyond these limits are refused, in thousandths.
+    /// A quota refuses pods in which a container states no CPU limit.
     pub quota_wants_cpu_limit: bool,
     /// A webhook with side effects stands before pods.
     pub no_pod_dry_run: Option<&'static str>,

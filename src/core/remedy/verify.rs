@@ -397,8 +397,10 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
         let was = was.filter(|was| section == "limits" || !was.is_zero());
         let found = container.json.get("resources").and_then(|all| all.get(section)?.get(resource));
         let is = found.map(|found| Quantity::from_json(found).ok());
+        if planned(&field) {
+            continue;
+        }
         let is_fine = match (section, was, is) {
-            _ if planned(&field) => true,
             (_, None, None) | ("limits", Some(_), None) | ("requests", None, Some(Some(_))) => true,
             (_, Some(was), Some(Some(is))) => is >= was,
             _ => false,

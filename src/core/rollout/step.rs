@@ -316,6 +316,10 @@ impl Path<'_> {
             let why = Refusal::new("OptedOut", "the annotation reprieve.dev/ignore: \"*\" opts it out".to_owned());
             return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
         }
+        if workload.json().pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
+            let why = Refusal::new("BeingDeleted", "it is being deleted".to_owned());
+            return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
+        }
         let findings = detect(&case);
         if let Some(problem) = workload.problems().first() {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
