@@ -86,7 +86,7 @@ pub async fn a_cpu_limit_stays_where_a_limit_range_would_set_a_lower_one(cluster
     stage.written().await?;
     stage.new_pod_is_ready().await?;
     let entry = stage.reason("ResourcesWithheld").await?;
-    must_say(&entry, &["limits.cpu should be - and is \"200m\""])?;
+    must_say(&entry, &["limits.cpu should be gone and is \"200m\""])?;
     let database = stage.live().await?;
     assert_eq!(container(&database)["resources"]["limits"]["cpu"], "1");
     assert_eq!(container(&database)["livenessProbe"]["tcpSocket"]["port"], 5432);

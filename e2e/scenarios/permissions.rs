@@ -202,6 +202,7 @@ async fn missed(
     let degraded = stage.condition("Degraded", "True").await?;
     assert_eq!(text(&degraded, "reason"), reason, "{degraded}");
     must_say(&degraded, words)?;
+    assert!(!text(&degraded, "message").contains("Status {"), "in words: {degraded}");
     must_say(&stage.condition("Ready", "False").await?, words)?;
     stage.untouched().await?;
 

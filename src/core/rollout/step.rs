@@ -11,6 +11,7 @@
 
 use serde_json::Value;
 
+use super::effect::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf};
 use super::gate::{self, Wait};
 use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
@@ -19,124 +20,11 @@ use super::{Decision, Outcome};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
 use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
-use crate::core::model::policy::{Ignored, Policy};
+use crate::core::model::policy::Ignored;
 use crate::core::model::workload::Workload;
 use crate::core::remedy::record::State as Record;
 use crate::core::remedy::verify::{still_applied, verify, verify_pod};
 use crate::core::remedy::{Choice, Plan, Planned, Refusal, Remedy, Violation, choose, patch, plan};
-
-/// Everything that is known when a reconcile starts. It does not change while it runs: whatever moves on meanwhile
-/// shows as a conflict.
-#[derive(Clone, Debug)]
-pub struct Observation {
-    /// The workload as the API server holds it, read for this reconcile.
-    pub workload: Workload,
-    /// The policy that carries it.
-    pub policy: Policy,
-    /// Its pods.
-    pub pods: Vec<Value>,
-    /// Other workloads of the policy that are rolling.
-    pub rolling_elsewhere: usize,
-    /// What the policy's status remembers of our writes, for objects whose annotations were lost.
-    pub memory: Option<Memory>,
-    /// The time.
-    pub now: jiff::Timestamp,
-}
-
-/// A write that is remembered outside the object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// The digest of the plan that was written last.
-    pub plan: String,
-    /// Writes so far.
-    pub writes: i32,
-}
-
-/// Which pod is dry-run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PodOf {
-    /// Rendered from today's template.
-    CurrentTemplate,
-    /// Rendered from the dry-run's result.
-    PatchedTemplate,
-}
-
-/// Something for the shell to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Create this pod with `dryRun=All`.
-    DryRunPod(PodOf, Value),
-    /// Patch the workload with `dryRun=All`.
-    DryRunWorkload(Value),
-    /// Patch the workload with `dryRun=All` and what its owner will come back with on top.
-    ReplayOwner(Value),
-    /// Ask whether the pods still fit their nodes.
-    CheckFit(FitQuestion),
-    /// Dial these; all must answer.
-    CheckPort(Vec<DialTarget>),
-    /// Patch the workload. The bytes are those of the dry-run.
-    Apply(Value),
-    /// Read the workload again.
-    ReadBack,
-}
-
-/// A question to the nodes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FitQuestion {
-    /// The spec that each pod would have.
-    pub pod_spec: Value,
-    /// The pods that are replaced, with the node of each.
-    pub replaced: Vec<(String, String)>,
-}
-
-/// An address that the kubelet's probe will dial.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DialTarget {
-    /// The pod.
-    pub pod: String,
-    /// Its IP.
-    pub ip: String,
-    /// The port of the new handler.
-    pub port: u16,
-}
-
-/// What came of an effect.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// The server accepted it; this is the object as it is or would be.
-    Object(Value),
-    /// The server says no, with its words.
-    Rejected {
-        /// The HTTP status.
-        code: u16,
-        /// The server's sentence.
-        message: String,
-    },
-    /// An admission webhook that cannot be asked without side effects stands in the way.
-    DryRunUnsupported(String),
-    /// The object changed since it was read.
-    Conflict,
-    /// The object is gone.
-    Gone,
-    /// The operator may not do that.
-    Forbidden {
-        /// `VERB RESOURCE in NAMESPACE`
-        what: String,
-        /// The server's sentence.
-        message: String,
-    },
-    /// The server asks for patience, or did not answer.
-    Unavailable {
-        /// What happened.
-        message: String,
-        /// Seconds that the server asks to wait.
-        retry_after: Option<u32>,
-    },
-    /// The pods fit, or what is missing.
-    Fit(Result<(), String>),
-    /// Everything answered, or what did not.
-    Port(Result<(), String>),
-}
 
 /// How far a reconcile is.
 #[derive(Clone, Debug, Default)]
@@ -810,11 +698,13 @@ impl Path<'_> {
     fn off_path(&self, work: Box<Work>, answer: Answer, asked: &str) -> Next {
         match answer {
             Answer::DryRunUnsupported(message) => {
-                let message = format!("{asked} cannot be made, so nothing can be proved: {message}");
+                let message = format!(
+                    "{asked} cannot be made, so nothing can be proved: {message}; whoever runs that webhook can declare sideEffects: NoneOnDryRun if it has none then"
+                );
                 self.refuse(work, "DryRunUnsupported", message)
             }
             Answer::Forbidden { what, message } => {
-                let said = format!("the operator may not {what}: {message}");
+                let said = format!("the operator may not {what}, which config/rbac grants: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
                 // No event tells when a role is bound; the person who binds it watches.
