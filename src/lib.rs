@@ -12,5 +12,6 @@ pub mod cluster;
 #[cfg(feature = "controller")]
 pub mod controller;
 pub mod core;
+pub mod report;
 #[cfg(feature = "controller")]
 pub mod telemetry;

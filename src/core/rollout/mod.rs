@@ -3,6 +3,7 @@
 mod fit;
 mod gate;
 mod kill_loop;
+mod offline;
 mod outcome;
 mod pod_template;
 mod step;
@@ -11,6 +12,7 @@ mod window;
 pub use fit::{node_capacity, shortage};
 pub use gate::is_rolling;
 pub use kill_loop::{KillLoop, kill_loop};
+pub use offline::{Judgement, judge};
 pub use outcome::{Decision, Outcome};
 pub use pod_template::render_pod;
 pub use step::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf, Progress, step};
