@@ -9,10 +9,16 @@ mod scenarios;
 
 use std::process::ExitCode;
 
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
 fn main() -> ExitCode {
     // The guardian's own test needs a second process to kill; this program is it.
     if let Some(stand_in) = scenarios::guardian::requested_stand_in() {
         return stand_in;
     }
+    // Silent unless RUST_LOG asks for the log of the operators under test.
+    let silent = EnvFilter::builder().with_default_directive(LevelFilter::OFF.into()).from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(silent).with_writer(std::io::stderr).init();
     scenario::run(scenarios::all())
 }

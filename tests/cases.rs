@@ -1,6 +1,8 @@
 //! Incidents that other people had, replayed against the core: each names its public sources, and asserts the decision
 //! and the invariants rather than numbers.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 mod support;
 
 use reprieve::core::detect::{Applicability, Severity};
@@ -92,9 +94,29 @@ fn the_registry_gets_exactly_what_its_policy_says() {
         ]
     );
     let digest = &run.outcome.plan.as_ref().unwrap().digest;
+    let values = [
+        ("liveness exec", "-"),
+        ("liveness failureThreshold", "6"),
+        ("liveness initialDelaySeconds", "60"),
+        ("liveness tcpSocket", "5432"),
+        ("liveness timeoutSeconds", "3"),
+        ("readiness exec", "/docker-healthcheck.sh"),
+        ("readiness failureThreshold", "3"),
+        ("readiness initialDelaySeconds", "10"),
+        ("readiness periodSeconds", "10"),
+        ("readiness timeoutSeconds", "5"),
+        ("resources limits.memory", "3Gi"),
+        ("resources requests.cpu", "1"),
+        ("resources requests.memory", "2Gi"),
+        ("startup failureThreshold", "360"),
+        ("startup periodSeconds", "10"),
+        ("startup tcpSocket", "5432"),
+        ("startup timeoutSeconds", "5"),
+    ];
+    let values: Vec<_> = values.iter().map(|(subject, value)| format!("\"database/{subject}\":\"{value}\"")).collect();
     assert_eq!(
         annotations["reprieve.dev/state"],
-        json!(format!("{{\"version\":1,\"plan\":\"{digest}\",\"writes\":1}}"))
+        json!(format!("{{\"version\":1,\"plan\":\"{digest}\",\"writes\":1,\"values\":{{{}}}}}", values.join(",")))
     );
     let rules: std::collections::BTreeSet<_> = run.rules().into_iter().collect();
     assert_eq!(rules.into_iter().collect::<Vec<_>>(), ["RP001", "RP004", "RP005", "RP009", "RP011"]);

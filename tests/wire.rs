@@ -14,7 +14,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
-use reprieve::cluster::{CallError, Changed, Cluster, Health, Kind, patience, watch};
+use reprieve::cluster::{CallError, Changed, Cluster, Health, Kind, WatchState, patience, watch};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -197,5 +197,33 @@ async fn a_failing_watch_is_seen_and_heals() {
     assert!(seen[0][0].1.contains("cannot list resource \"namespaces\""), "{seen:?}");
     assert!(seen[1][0].1.contains("etcd has no leader"), "{seen:?}");
     assert_eq!(seen.last(), Some(&Vec::new()));
+    task.abort();
+}
+
+/// On a quiet cluster no event would tell that a watch works again.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_begins_again_lives_without_an_event() {
+    let list = json!({"apiVersion": "v1", "kind": "NamespaceList", "metadata": {"resourceVersion": "5"}, "items": []});
+    let forbidden =
+        r#"namespaces is forbidden: User "x" cannot watch resource "namespaces" in API group "" at the cluster scope"#;
+    let (cluster, sent) = api(vec![
+        json_answer(200, &list),
+        refusal(403, "Forbidden", forbidden, &json!({})),
+        Scripted::GoesSilent(String::new()),
+    ]);
+    let health = Health::default();
+    let (news, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let changed = {
+        let health = health.clone();
+        move || {
+            let _ = news.send(health.of(Kind::Namespace));
+        }
+    };
+    let (_, task) = watch(&cluster, Kind::Namespace, health.clone(), |_| {}, |_| {}, changed);
+    let task = tokio::spawn(task);
+    let failing = told.recv().await;
+    assert!(matches!(&failing, Some(WatchState::Failing(why)) if why.contains("cannot watch")), "{failing:?}");
+    assert_eq!(told.recv().await, Some(WatchState::Live), "as soon as the server answers");
+    assert_eq!(sent.lock().unwrap().len(), 3, "the list is not read again");
     task.abort();
 }

@@ -1,6 +1,7 @@
 //! The operator under test, as the service account of `config/rbac`, so that a missing verb shows.
 
 use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::client::ClientBuilder;
 use kube::core::{ApiResource, GroupVersionKind};
@@ -12,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::access::Access;
 use super::account::{Account, token_of};
 use super::failure::{Context, Failure};
 use super::intercept::Intercept;
@@ -78,6 +80,39 @@ fn policy_resource(kind: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("reprieve.dev", "v1alpha1", kind), plural)
 }
 
+/// Access as the account of `config/rbac`, with what belongs to it installed.
+pub async fn access(cluster: &Cluster) -> Result<Access, Failure> {
+    cluster.with_reprieve().await?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), NAMESPACE);
+    let token = token_of(&accounts, ACCOUNT).await?;
+    cluster.access().as_bearer(&token)
+}
+
+/// The rules of `config/rbac`'s cluster role, but for one verb on one resource, which may have a `/subresource`.
+pub fn rules_without(verb: &str, resource: &str) -> Result<Vec<PolicyRule>, Failure> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/rbac/cluster-role.yaml");
+    let text = std::fs::read_to_string(&path).context("cannot read the cluster role")?;
+    let mut found = false;
+    let mut rules = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(&text) {
+        let object = Value::deserialize(document).context("cannot parse the cluster role")?;
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let rule: PolicyRule = serde_json::from_value(rule.clone())?;
+            // One for each resource, so that the verb is taken from this one only.
+            for name in rule.resources.clone().unwrap_or_default() {
+                let is_granted = |granted: &&String| !(name == resource && *granted == verb);
+                let verbs: Vec<_> = rule.verbs.iter().filter(is_granted).cloned().collect();
+                let rest = PolicyRule { resources: Some(vec![name]), verbs, ..rule.clone() };
+                found |= rest.verbs.len() < rule.verbs.len();
+                if !rest.verbs.is_empty() {
+                    rules.push(rest);
+                }
+            }
+        }
+    }
+    if found { Ok(rules) } else { Err(Failure::new(format!("the cluster role has no verb {verb} on {resource}"))) }
+}
+
 /// A running operator that looks at one namespace. Stopped when dropped.
 pub struct Operator {
     stop: Option<oneshot::Sender<()>>,
@@ -96,18 +131,25 @@ impl Operator {
         namespace: &Namespace,
         intercept: &Intercept,
     ) -> Result<Self, Failure> {
-        cluster.with_reprieve().await?;
-        let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client(), NAMESPACE);
-        let token = token_of(&accounts, ACCOUNT).await?;
-        let config = cluster.access().as_bearer(&token)?.config().await?;
+        let config = access(cluster).await?.config().await?;
         let client = ClientBuilder::try_from(config)?.with_layer(intercept).build();
         Ok(Self::run(client, namespace.name()))
     }
 
     /// Starts one as another account, for example one that lacks a verb.
     pub async fn start_as(cluster: &Cluster, namespace: &Namespace, account: &Account) -> Result<Self, Failure> {
+        Self::start_as_through(cluster, namespace, account, &Intercept::recording()).await
+    }
+
+    /// The same, with every request shown to `intercept` first.
+    pub async fn start_as_through(
+        cluster: &Cluster,
+        namespace: &Namespace,
+        account: &Account,
+        intercept: &Intercept,
+    ) -> Result<Self, Failure> {
         cluster.with_reprieve().await?;
-        Ok(Self::run(account.client().await?, namespace.name()))
+        Ok(Self::run(account.client_through(intercept).await?, namespace.name()))
     }
 
     fn run(client: Client, namespace: &str) -> Self {

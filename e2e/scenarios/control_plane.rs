@@ -168,8 +168,11 @@ pub async fn an_apiserver_goes_silent_and_away_and_comes_back(binaries: &Binarie
     configmaps.create(&PostParams::default(), &before).await?;
 
     cluster.control_plane()?.freeze_apiserver()?;
-    let silent = tokio::time::timeout(Duration::from_secs(1), configmaps.get("before")).await;
-    assert!(silent.is_err(), "a frozen server answered");
+    // On a busy machine its threads stop one after the other.
+    eventually("the frozen server to fall silent", async || {
+        Ok(tokio::time::timeout(Duration::from_secs(1), configmaps.get("before")).await.err())
+    })
+    .await?;
     cluster.control_plane()?.thaw_apiserver()?;
     configmaps.get("before").await?;
 

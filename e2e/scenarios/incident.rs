@@ -49,3 +49,8 @@ pub async fn the_registry_database_is_reprieved(cluster: &Cluster) -> Result<(),
     assert!(annotations["reprieve.dev/state"].as_str().unwrap_or_default().contains("\"writes\":1"));
     operator.stop().await
 }
+
+/// The oldest server that is supported.
+pub async fn the_registry_database_is_reprieved_on_an_old_server(cluster: &Cluster) -> Result<(), Failure> {
+    the_registry_database_is_reprieved(cluster).await
+}

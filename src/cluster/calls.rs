@@ -1,6 +1,10 @@
 //! The calls that the operator makes, each with the outcome that matters to it.
 
+use std::sync::Arc;
+
+use http::Request;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::client::Body;
 use kube::core::{ApiResource, ObjectMeta};
 use kube::runtime::events::{Event, Recorder, Reporter};
 use serde_json::Value;
@@ -17,6 +21,8 @@ pub struct Cluster {
     recorder: Recorder,
     /// The one namespace that is looked at, or all.
     scope: Option<String>,
+    /// Where the server is, for people.
+    server: String,
 }
 
 /// Whose status is written.
@@ -29,13 +35,42 @@ impl Cluster {
         // One recorder for the process: it counts up what repeats.
         let reporter = Reporter { controller: "reprieve".to_owned(), instance: None };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, recorder, scope: None }
+        Self { client, recorder, scope: None, server: "the API server".to_owned() }
+    }
+
+    /// The same with the address of the server, for messages.
+    pub(super) fn at(self, server: &str) -> Self {
+        Self { server: format!("the API server {}", server.trim_end_matches('/')), ..self }
+    }
+
+    /// The server with its address where that is known, for people.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
     }
 
     /// The same, looking at one namespace only. Cluster policies are read all the same.
     #[must_use]
     pub fn within(self, namespace: Option<String>) -> Self {
         Self { scope: namespace, ..self }
+    }
+
+    /// The same, calling `started` whenever the server has begun to answer a watch.
+    pub(super) fn telling(&self, started: impl Fn() + Send + Sync + 'static) -> Self {
+        let (client, started) = (self.client.clone(), Arc::new(started));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (client, started) = (client.clone(), started.clone());
+            let is_watch = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
+            async move {
+                let response = client.send(request).await?;
+                if is_watch && response.status().is_success() {
+                    started();
+                }
+                Ok::<_, kube::Error>(response)
+            }
+        });
+        let client = kube::Client::new(service, self.client.default_namespace());
+        Self { client, ..self.clone() }
     }
 
     /// The objects of a kind that are looked at, and the field selector that narrows them down.

@@ -64,8 +64,9 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
         None => kube::Config::infer().await.map_err(ConnectError::NoCluster)?,
     };
     config.default_retry = false;
+    let server = config.cluster_url.to_string();
     let client = ClientBuilder::try_from(config).map_err(ConnectError::Client)?.with_layer(&patience()).build();
-    Ok(Cluster::from_client(client))
+    Ok(Cluster::from_client(client).at(&server))
 }
 
 /// How long an answer may take to begin, and to go on. Around any service that stands for an API server.

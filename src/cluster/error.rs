@@ -60,18 +60,25 @@ impl From<kube::Error> for CallError {
 /// the server's sentence.
 #[must_use]
 pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let sentence = |error: &(dyn Error + 'static)| match error.downcast_ref::<kube::Error>() {
+        Some(kube::Error::Api(status)) => (status.message.clone(), true),
+        // Only says that its cause is one.
+        Some(kube::Error::Service(cause)) => (cause.to_string(), false),
+        _ => (error.to_string(), false),
+    };
     let mut parts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        let text = match error.downcast_ref::<kube::Error>() {
-            Some(kube::Error::Api(status)) => status.message.clone(),
-            _ => error.to_string(),
-        };
+        let (mut text, is_whole) = sentence(error);
+        next = error.source().filter(|_| !is_whole);
+        if let Some(cause) = next {
+            // A parent that quotes its cause quotes the debug form with it.
+            text = text.replace(&cause.to_string(), &sentence(cause).0);
+        }
         // A cause that its parent has quoted already says nothing new.
         if !parts.iter().any(|part| part.contains(&text)) {
             parts.push(text);
         }
-        next = error.source();
     }
     shorten(&parts.join(": "))
 }
@@ -119,6 +126,14 @@ mod tests {
         for code in [429, 500, 502, 503, 504] {
             assert!(matches!(of(code, "<html>bad gateway</html>"), CallError::Unavailable { .. }), "{code}");
         }
+    }
+
+    #[test]
+    fn a_watch_that_is_forbidden_says_so_in_one_sentence() {
+        let message = r#"pods is forbidden: User "a" cannot watch resource "pods" in API group """#.to_owned();
+        let forbidden = kube::Error::Api(Box::new(Status { code: 403, message: message.clone(), ..Status::default() }));
+        let watch = kube::runtime::watcher::Error::WatchStartFailed(forbidden);
+        assert_eq!(chain(&watch), format!("failed to start watching object: {message}"));
     }
 
     #[test]

@@ -81,9 +81,9 @@ pub enum Changed {
 /// How a watch does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchState {
-    /// The first list is not here yet.
+    /// The server has not begun to answer the watch yet; the list may be here.
     Starting,
-    /// It lives.
+    /// It lives: the server answers it, and what is cached is what is there.
     Live,
     /// It failed last time, and why.
     Failing(String),
@@ -109,6 +109,13 @@ impl Health {
             .collect()
     }
 
+    /// How the watch of a kind does.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> WatchState {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        states.get(&kind).cloned().unwrap_or(WatchState::Starting)
+    }
+
     /// Sets a state; true if it is another than before.
     fn set(&self, kind: Kind, state: WatchState) -> bool {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,12 +131,25 @@ pub fn watch(
     health: Health,
     trim: fn(&mut DynamicObject),
     seen: impl Fn(Changed) + Send + 'static,
-    health_changed: impl Fn() + Send + 'static,
+    health_changed: impl Fn() + Send + Sync + 'static,
 ) -> (Store<DynamicObject>, impl Future<Output = ()> + Send + 'static) {
     let mut writer: Writer<DynamicObject> = Writer::new(kind.resource());
     let store = writer.as_reader();
+    let set = {
+        let health = health.clone();
+        Arc::new(move |state| {
+            if health.set(kind, state) {
+                health_changed();
+            }
+        })
+    };
+    // On a quiet cluster no event would ever tell that a watch which failed works again.
+    let live = {
+        let set = set.clone();
+        move || set(WatchState::Live)
+    };
     // The server ends the watch before our own idle limit would; a second line behind the silence limit.
-    let (objects, fields) = cluster.watched(kind);
+    let (objects, fields) = cluster.telling(live).watched(kind);
     let config = watcher::Config { field_selector: fields, ..watcher::Config::default().timeout(240) };
     let backoff = backon::ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(500))
@@ -145,9 +165,7 @@ pub fn watch(
                 Err(error) => {
                     let message = chain(&error);
                     tracing::warn!(kind = kind.plural(), %message, "watch failed, trying again");
-                    if health.set(kind, WatchState::Failing(message)) {
-                        health_changed();
-                    }
+                    set(WatchState::Failing(message));
                     continue;
                 }
                 Ok(event) => {
@@ -155,14 +173,15 @@ pub fn watch(
                     event
                 }
             };
-            let is_list = matches!(changed, Event::Init | Event::InitApply(_));
-            if !is_list && health.set(kind, WatchState::Live) {
-                health_changed();
-            }
             match changed {
                 Event::Apply(object) => seen(Changed::There(Arc::new(object))),
                 Event::Delete(object) => seen(Changed::Gone(Arc::new(object))),
-                Event::InitDone => seen(Changed::Everything),
+                Event::InitDone => {
+                    if matches!(health.of(kind), WatchState::Failing(_)) {
+                        set(WatchState::Starting);
+                    }
+                    seen(Changed::Everything);
+                }
                 // The store keeps the old objects until the list is whole.
                 Event::Init | Event::InitApply(_) => {}
             }

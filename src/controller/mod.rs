@@ -58,10 +58,12 @@ pub enum Error {
         source: CallError,
     },
     /// The server does not answer.
-    #[error("cannot list {kind}")]
+    #[error("cannot list {kind} from {server}: is it up, and is this the right kubeconfig?")]
     Unreachable {
         /// The plural of the kind.
         kind: String,
+        /// Where the server is.
+        server: String,
         /// What happened.
         source: CallError,
     },
@@ -83,7 +85,7 @@ pub async fn run(
         cluster.probe(kind).await.map_err(|source| match source {
             CallError::Gone(_) => Error::NotInstalled(kind.plural()),
             CallError::Forbidden(_) => Error::NotAllowed { kind: kind.plural(), place: cluster.place(kind), source },
-            _ => Error::Unreachable { kind: kind.plural(), source },
+            _ => Error::Unreachable { kind: kind.plural(), server: cluster.server().to_owned(), source },
         })?;
     }
     let dirty = Arc::new(Notify::new());

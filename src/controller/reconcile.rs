@@ -96,7 +96,7 @@ impl Context {
                 return self.resync();
             }
             Err(error) => {
-                let outcome = unread(&format!("get statefulsets.apps in {}", key.namespace), &error);
+                let outcome = unread(&format!("get statefulsets.apps in the namespace {}", key.namespace), &error);
                 return self.settle(key, cached, &involved, outcome, String::new(), None).await;
             }
         };
@@ -132,13 +132,16 @@ impl Context {
             .iter()
             .filter(|(other, entry)| other != key && self.is_rolling(other, entry))
             .count();
-        let memory = self
-            .ledger
-            .get(key)
-            .filter(|entry| entry.uid == workload.uid())
-            .and_then(|entry| entry.outcome.written.clone())
-            .or_else(|| remembered(own, &workload));
+        let memory = self.memory(key, &workload, &[own]);
         Observation { workload, policy: policy.clone(), pods, rolling_elsewhere, memory, now: (self.options.now)() }
+    }
+
+    /// Our last write to a workload, as this process or the status of one of its policies remembers it.
+    fn memory(&self, key: &Key, workload: &Workload, policies: &[&CachedPolicy]) -> Option<Memory> {
+        let entry = self.ledger.get(key).filter(|entry| entry.uid == workload.uid());
+        entry
+            .and_then(|entry| entry.outcome.written.clone())
+            .or_else(|| policies.iter().find_map(|policy| remembered(policy, workload)))
     }
 
     fn is_rolling(&self, key: &Key, entry: &Entry) -> bool {
@@ -177,10 +180,12 @@ impl Context {
         key: &Key,
         workload: &Workload,
         policies: &[&CachedPolicy],
-        outcome: Outcome,
+        mut outcome: Outcome,
         fingerprint: String,
         wrote_generation: Option<i64>,
     ) -> u32 {
+        // What is not known this time (two policies, a server that does not answer) was still written once.
+        outcome.written = outcome.written.or_else(|| self.memory(key, workload, policies));
         let seconds = outcome.look_again.unwrap_or_else(|| self.resync()).clamp(1, 86_400);
         let outcome = Arc::new(outcome);
         let earlier = self.ledger.get(key).and_then(|entry| entry.wrote_generation);
@@ -192,7 +197,9 @@ impl Context {
             look_again: (self.options.now)() + SignedDuration::from_secs(i64::from(seconds)),
             wrote_generation: wrote_generation.or(earlier),
         };
-        if self.ledger.set(key, entry) {
+        // Looked at again within a second: nobody has to know.
+        let is_passing = outcome.reason == "Changed";
+        if self.ledger.set(key, entry) && !is_passing {
             tracing::info!(
                 namespace = key.namespace,
                 name = key.name,
@@ -262,7 +269,7 @@ fn bare_outcome(decision: Decision, status: &'static str, reason: &'static str, 
 fn unread(what: &str, error: &CallError) -> Outcome {
     let is_forbidden = matches!(error, CallError::Forbidden(_));
     let (reason, message) = if is_forbidden {
-        ("MissingPermission", format!("the operator may not {what}: {error}"))
+        ("MissingPermission", format!("the operator may not {what}, which config/rbac grants: {error}"))
     } else {
         ("ServerUnavailable", format!("cannot {what}: {error}"))
     };

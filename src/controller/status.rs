@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 use super::ledger::{Entry, Key, Ledger};
 use super::stores::{CachedPolicy, Stores};
 use crate::api::{MAX_FINDINGS, MAX_WORKLOADS, OnDelete, PolicyStatus, Summary, WorkloadStatus, condition};
-use crate::cluster::{CallError, Cluster, Kind};
+use crate::cluster::{CallError, Cluster, Kind, WatchState};
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
-use crate::core::rollout::{Decision, Outcome};
+use crate::core::rollout::{Decision, Outcome, policy_problems};
 
 /// Changes come in bursts: a rollout changes a workload many times a second.
 const SETTLE: Duration = Duration::from_millis(250);
@@ -35,6 +35,10 @@ pub(super) async fn keep_writing(
         tokio::time::sleep(SETTLE).await;
         let carried = carried(&stores);
         let failing = stores.health.failing();
+        if stores.health.of(Kind::StatefulSet) == WatchState::Starting {
+            // Nobody's workloads are known yet. What the statuses remember of our writes must outlive this.
+            continue;
+        }
         for cached in stores.policies() {
             let uid = cached.json.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or("").to_owned();
             let key = (cached.reference.clone(), uid);
@@ -110,7 +114,8 @@ fn status_of(
         .collect();
     // Where the workloads themselves cannot be watched there is nothing to wait for.
     let blind = failing.iter().any(|(kind, _)| *kind == Kind::StatefulSet);
-    if cached.policy.is_ok() && !blind && !carried.iter().all(|key| looked_at.contains(key)) {
+    let is_complete = cached.policy.is_ok() && carried.iter().all(|key| looked_at.contains(key));
+    if cached.policy.is_ok() && !blind && !is_complete {
         return None;
     }
     let entries: Vec<_> = entries.iter().filter(|(key, _)| carried.contains(key)).collect();
@@ -126,6 +131,14 @@ fn status_of(
         workloads: workloads(cached.reference.namespace.is_none(), &entries),
     };
     let mut status = serde_json::to_value(status).ok()?;
+    if !is_complete || (blind && carried.is_empty()) {
+        // The last that was known, with what it remembers of our writes.
+        for field in ["summary", "workloads"] {
+            if let Some(known) = current.get(field) {
+                status[field] = known.clone();
+            }
+        }
+    }
     // A merge patch leaves alone what it does not name.
     if status.get("workloads").is_none() {
         status["workloads"] = Value::Array(Vec::new());
@@ -211,7 +224,7 @@ fn stalled(cached: &CachedPolicy, entries: &[&(Key, Entry)]) -> Option<(&'static
     match &cached.policy {
         Err(error) => return Some(("InvalidPolicy", error.clone())),
         Ok(policy) => {
-            let problems = policy.problems();
+            let problems = policy_problems(policy);
             if !problems.is_empty() {
                 return Some(("InvalidPolicy", problems.join("; ")));
             }

@@ -7,12 +7,12 @@ use futures::Stream;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use kube::api::DynamicObject;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OnceCell};
 use tokio::task::JoinSet;
 
 use super::ledger::{Key, Ledger};
 use crate::api::{ClusterProbePolicySpec, PolicySpec};
-use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, watch};
+use crate::cluster::{Changed, Cluster, Health, Kind, ObjectRef, Store, WatchState, watch};
 use crate::core::model::policy::{Policy, PolicyReference};
 use crate::core::model::workload::Workload;
 
@@ -25,6 +25,7 @@ pub(super) struct Stores {
     pub health: Health,
     /// Told whenever a watch starts or stops working.
     settled: Arc<Notify>,
+    ready: OnceCell<()>,
 }
 
 /// A policy as cached: what it asks for, or why it cannot be used.
@@ -80,7 +81,17 @@ impl Stores {
                 Changed::Everything => trigger(&sender, all(&workloads)),
             }
         };
-        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, told(dirty));
+        // What waited for the pods to be seen need not wait for its time.
+        let seen_again = {
+            let (sender, workloads, health, told) = (sender.clone(), workloads.clone(), health.clone(), told(dirty));
+            move || {
+                told();
+                if health.of(Kind::Pod) == WatchState::Live {
+                    trigger(&sender, all(&workloads));
+                }
+            }
+        };
+        let (pods, task) = watch(cluster, Kind::Pod, health.clone(), trim_pod, seen, seen_again);
         tasks.spawn(task);
 
         let of_namespace = |kind: Kind| {
@@ -107,36 +118,40 @@ impl Stores {
             tasks.spawn(task);
             store
         });
-        (Self { workloads, pods, namespaces, policies, health, settled }, triggers)
+        (Self { workloads, pods, namespaces, policies, health, settled, ready: OnceCell::new() }, triggers)
     }
 
     /// Waits until workloads and policies are here, and until pods and namespaces are here or have failed: a decision
     /// on half a view would be wrong quietly.
     pub(super) async fn ready(&self) {
+        // One waits for all: a store wakes only the last of several that wait for it (kube's `DelayedInit` holds one
+        // waker), and the workloads of the others would never be looked at.
+        self.ready.get_or_init(|| self.wait_until_ready()).await;
+    }
+
+    async fn wait_until_ready(&self) {
         for store in [&self.workloads, &self.policies[0], &self.policies[1]] {
             // An error means that its task is gone, which ends the process elsewhere.
             let _ = store.wait_until_ready().await;
         }
-        for (kind, store) in [(Kind::Pod, &self.pods), (Kind::Namespace, &self.namespaces)] {
+        for kind in [Kind::Pod, Kind::Namespace] {
             loop {
                 let changed = self.settled.notified();
-                if self.health.failing().iter().any(|(failing, _)| *failing == kind) {
+                if self.health.of(kind) != WatchState::Starting {
                     break;
                 }
-                tokio::select! {
-                    _ = store.wait_until_ready() => break,
-                    () = changed => {}
-                }
+                changed.await;
             }
         }
     }
 
-    /// All policies, usable or not.
+    /// All policies, usable or not, in the order of their names: sentences that name several must not change by chance.
     pub(super) fn policies(&self) -> Vec<CachedPolicy> {
         let mut policies = Vec::new();
         for (kind, store) in [Kind::ProbePolicy, Kind::ClusterProbePolicy].into_iter().zip(&self.policies) {
             policies.extend(store.state().iter().map(|object| cached_policy(kind, object)));
         }
+        policies.sort_by(|one, other| one.reference.cmp(&other.reference));
         policies
     }
 
@@ -249,7 +264,14 @@ fn trim_pod(object: &mut DynamicObject) {
     trim_managed_fields(object);
     object.metadata.annotations = None;
     if let Some(spec) = object.data.get_mut("spec").and_then(Value::as_object_mut) {
-        spec.retain(|field, _| field == "nodeName");
+        spec.retain(|field, _| matches!(field.as_str(), "nodeName" | "containers" | "initContainers" | "resources"));
+        // Of the containers only what admission made of their resources.
+        for list in ["containers", "initContainers"] {
+            let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+            for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {
+                container.retain(|field, _| matches!(field.as_str(), "name" | "resources" | "restartPolicy"));
+            }
+        }
     }
     if let Some(status) = object.data.get_mut("status").and_then(Value::as_object_mut) {
         status.retain(|field, _| {

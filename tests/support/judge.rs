@@ -97,8 +97,9 @@ pub fn assert_sound(before: &Value, after: &Value, body: &Value, allowance: i64,
     assert_bound_to_its_base(before, body);
     for (list, container) in containers(after) {
         let earlier = containers(before).into_iter().find(|(l, c)| *l == list && c["name"] == container["name"]);
-        assert_never_kills_earlier(&earlier.unwrap().1.clone(), container, allowance, stated);
-        assert_requests_never_fall(&earlier.unwrap().1.clone(), container);
+        let (_, earlier) = earlier.unwrap();
+        assert_never_kills_earlier(earlier, container, allowance, stated);
+        assert_requests_never_fall(earlier, container);
     }
 }
 
@@ -107,10 +108,10 @@ pub fn assert_one_handler_each(object: &Value) {
         for probe in PROBES {
             let Some(json) = container.get(probe).filter(|json| !json.is_null()) else { continue };
             assert_eq!(handlers(json).len(), 1, "{probe} of {}: {json}", container["name"]);
-            if probe != "readinessProbe" {
-                assert_eq!(timing(json, "successThreshold"), 1, "{probe}: {json}");
-            } else {
+            if probe == "readinessProbe" {
                 assert!(json.get("terminationGracePeriodSeconds").is_none(), "{json}");
+            } else {
+                assert_eq!(timing(json, "successThreshold"), 1, "{probe}: {json}");
             }
         }
     }

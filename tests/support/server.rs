@@ -11,11 +11,11 @@ use super::defaults;
 pub struct Server {
     /// The object as it is stored.
     pub stored: Value,
-    /// Limits, and requests below them, that a LimitRange puts on containers that state none.
+    /// Limits, and requests below them, that a `LimitRange` puts on containers that state none.
     pub limit_range: Option<(Value, Value)>,
     /// Why pods of the patched template are refused.
     pub refuse_patched_pod: Option<&'static str>,
-    /// Why pods that ask for CPU or memory beyond these limits are refused, in thousandths.
+    /// A quota refuses pods in which a container states no CPU limit.
     pub quota_wants_cpu_limit: bool,
     /// A webhook with side effects stands before pods.
     pub no_pod_dry_run: Option<&'static str>,
@@ -41,6 +41,11 @@ impl Server {
         stored["metadata"]["resourceVersion"] = json!("41");
         stored["metadata"]["generation"] = json!(1);
         Self { stored, ..Self::default() }
+    }
+
+    /// The same before 1.34: templates that no pod can be made of are stored.
+    pub fn of_old(manifest: &Value) -> Self {
+        Self { stores_bad_templates: true, ..Self::holding(manifest) }
     }
 
     pub fn answer(&mut self, effect: &Effect) -> Answer {
@@ -154,6 +159,10 @@ pub fn problem(spec: &Value) -> Option<String> {
                 let thresholds = json["successThreshold"].as_i64().unwrap_or(1);
                 if probe != "readinessProbe" && thresholds != 1 {
                     return Some(format!("{name}.{probe}.successThreshold: must be 1"));
+                }
+                let grace = json.get("terminationGracePeriodSeconds").filter(|grace| !grace.is_null());
+                if grace.is_some_and(|grace| probe == "readinessProbe" || grace == 0) {
+                    return Some(format!("{name}.{probe}.terminationGracePeriodSeconds: not like this"));
                 }
                 if list == "initContainers" && container["restartPolicy"] != "Always" {
                     return Some(format!("{name}.{probe}: must not be set for init containers"));

@@ -1,3 +1,4 @@
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -28,11 +29,16 @@ pub struct Attendance {
 }
 
 impl Attendance {
-    pub(super) fn begin(kubelet: Kubelet, pods: Api<Pod>, care: impl Fn(&Pod) -> Care + Send + Sync + 'static) -> Self {
+    pub(super) fn begin(
+        kubelet: Kubelet,
+        pods: Api<Pod>,
+        address: Option<Ipv4Addr>,
+        care: impl Fn(&Pod) -> Care + Send + Sync + 'static,
+    ) -> Self {
         let rounds = tokio::spawn(async move {
             loop {
                 // A pod may change or go between the list and the report; the next round sees it as it is then.
-                let _ = round(&kubelet, &pods, &care).await;
+                let _ = round(&kubelet, &pods, address, &care).await;
                 tokio::time::sleep(INTERVAL).await;
             }
         });
@@ -46,7 +52,12 @@ impl Drop for Attendance {
     }
 }
 
-async fn round(kubelet: &Kubelet, pods: &Api<Pod>, care: &(impl Fn(&Pod) -> Care + Sync)) -> Result<(), Failure> {
+async fn round(
+    kubelet: &Kubelet,
+    pods: &Api<Pod>,
+    address: Option<Ipv4Addr>,
+    care: &(impl Fn(&Pod) -> Care + Sync),
+) -> Result<(), Failure> {
     for pod in pods.list(&ListParams::default()).await? {
         if pod.metadata.deletion_timestamp.is_some() {
             kubelet.lets_go(&pod).await?;
@@ -66,7 +77,7 @@ async fn round(kubelet: &Kubelet, pods: &Api<Pod>, care: &(impl Fn(&Pod) -> Care
         };
         match status.and_then(|status| status.pod_ip.as_deref()) {
             Some(_) => report.await?,
-            None => report.at(loopback_address()).await?,
+            None => report.at(address.unwrap_or_else(loopback_address)).await?,
         }
     }
     Ok(())

@@ -6,6 +6,8 @@ mod report;
 pub use attendance::{Attendance, Care};
 pub use report::Report;
 
+use std::net::Ipv4Addr;
+
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -141,7 +143,17 @@ impl Kubelet {
 
     /// The same, with a say in what becomes of each pod. `care` is asked again and again while a pod is not Ready.
     pub fn tends(&self, namespace: &Namespace, care: impl Fn(&Pod) -> Care + Send + Sync + 'static) -> Attendance {
-        Attendance::begin(self.clone(), namespace.api(), care)
+        Attendance::begin(self.clone(), namespace.api(), None, care)
+    }
+
+    /// The same at one address for all of them, where a scenario may listen in their stead.
+    pub fn tends_at(
+        &self,
+        namespace: &Namespace,
+        address: Ipv4Addr,
+        care: impl Fn(&Pod) -> Care + Send + Sync + 'static,
+    ) -> Attendance {
+        Attendance::begin(self.clone(), namespace.api(), Some(address), care)
     }
 
     fn pods_beside(&self, pod: &Pod) -> Api<Pod> {

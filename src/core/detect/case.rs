@@ -73,6 +73,12 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Whether a rule counts: the policy and the workload may leave it out.
+    #[must_use]
+    pub fn is_on(&self, rule: &str) -> bool {
+        !self.ignored.covers(rule) && !self.policy.rules.disable.iter().any(|id| id == rule)
+    }
+
     /// The containers in which a database was recognised.
     pub fn databases(&self) -> impl Iterator<Item = (&Container<'a>, &Database)> {
         self.containers.iter().filter_map(|examined| Some((&examined.container, examined.database.as_ref()?)))

@@ -5,6 +5,7 @@ pub(crate) mod case;
 mod finding;
 pub mod rules;
 
+use crate::core::model::engine::Confidence;
 pub use case::{Case, Examined, same_check};
 pub use finding::{Applicability, Finding, FindingKey, Severity};
 pub use rules::{RULES, Rule};
@@ -12,9 +13,22 @@ pub use rules::{RULES, Rule};
 /// Every finding of every rule that the policy and the workload leave on, in the order of the rules.
 #[must_use]
 pub fn detect(case: &Case<'_>) -> Vec<Finding> {
-    RULES
-        .iter()
-        .filter(|rule| !case.ignored.covers(rule.id) && !case.policy.rules.disable.iter().any(|id| id == rule.id))
-        .flat_map(|rule| (rule.check)(case))
-        .collect()
+    let mut findings: Vec<Finding> =
+        RULES.iter().filter(|rule| case.is_on(rule.id)).flat_map(|rule| (rule.check)(case)).collect();
+    // A database's image that runs something else, a backup or a controller, is no reason to restart the pod, and none
+    // to keep from the database beside it. A hint that contradicts what is seen stays one: the policy is to be corrected.
+    for (container, database) in case.databases() {
+        let is_hinted = case.policy.databases.iter().any(|hint| hint.container == container.name);
+        if database.confidence == Confidence::Unsure && !is_hinted {
+            let its = findings.iter_mut().filter(|finding| finding.container == container.name);
+            for finding in its.filter(|finding| finding.applicability == Applicability::Safe) {
+                finding.applicability = Applicability::ReportOnly;
+                finding.fix = format!(
+                    "if it is {}, say so in the policy: databases: [{{container: {}, engine: {}}}]",
+                    database.profile.engine, container.name, database.profile.engine
+                );
+            }
+        }
+    }
+    findings
 }

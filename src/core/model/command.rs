@@ -158,23 +158,29 @@ impl Script {
             },
             Self::Sequence { steps, stop_on_failure } => {
                 let mut last = Flow::Goes(Outcome::Passes);
+                // Under `set -e` a step of which it cannot be told may have ended the script, with a failure.
+                let mut may_have_failed = false;
                 for step in steps {
                     last = step.run(answer);
                     match last {
-                        Flow::Ends(_) => return last,
-                        // A failing `a && b` does not trip `set -e` in the shell unless b fails; reading it as a
-                        // failure errs towards "the probe fails", so that case stays unknown.
-                        Flow::Goes(Outcome::Fails) if *stop_on_failure => {
-                            let exempt = matches!(step, Self::And(..) | Self::Or(..) | Self::Not(_) | Self::If(..));
-                            return Flow::Ends(if exempt { Outcome::Unknown } else { Outcome::Fails });
+                        Flow::Ends(outcome) if may_have_failed => {
+                            return Flow::Ends(Outcome::Fails).or(Flow::Ends(outcome));
                         }
-                        Flow::Goes(Outcome::Unknown) if *stop_on_failure => return Flow::Ends(Outcome::Unknown),
-                        // A script may exit in there on a condition that we cannot see.
+                        Flow::Ends(_) => return last,
                         Flow::Goes(Outcome::Unknown) if step.may_exit() => return Flow::Ends(Outcome::Unknown),
+                        Flow::Goes(Outcome::Fails) if *stop_on_failure => {
+                            // A failing `a && b` does not trip `set -e` in the shell unless b fails.
+                            let exempt = matches!(step, Self::And(..) | Self::Or(..) | Self::Not(_) | Self::If(..));
+                            if !exempt {
+                                return Flow::Ends(Outcome::Fails);
+                            }
+                            may_have_failed = true;
+                        }
+                        Flow::Goes(Outcome::Unknown) => may_have_failed |= *stop_on_failure,
                         Flow::Goes(_) => {}
                     }
                 }
-                last
+                if may_have_failed { Flow::Goes(Outcome::Fails).or(last) } else { last }
             }
         }
     }
@@ -362,20 +368,21 @@ fn skip_options(words: &mut Vec<String>) {
 /// `sh -c SCRIPT`, or a script file.
 fn read_shell(words: &[String], depth: usize) -> Script {
     let mut stop_on_failure = false;
+    // `-c` takes no value: the script is the first word that is no option, so `sh -c -e SCRIPT` is one too.
+    let mut is_text = false;
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         let Some(flags) = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')) else {
             return if word.starts_with('-') {
                 Script::Unread(Vec::new())
+            } else if is_text {
+                read_text(word, stop_on_failure, depth + 1)
             } else {
                 Script::Call(Call { path: word.clone(), arguments: rest.cloned().collect(), replaces_shell: false })
             };
         };
         stop_on_failure |= flags.contains('e');
-        if flags.contains('c') {
-            let Some(text) = rest.next() else { return Script::Unread(Vec::new()) };
-            return read_text(text, stop_on_failure, depth + 1);
-        }
+        is_text |= flags.contains('c');
         if flags.ends_with('o') {
             stop_on_failure |= rest.next().is_some_and(|option| option == "errexit");
         }
@@ -552,11 +559,16 @@ mod tests {
     #[test]
     fn follows_shells_wrappers_and_operators() {
         use Outcome::{Fails, Passes, Unknown};
-        let table: [(&[&str], Outcome); 24] = [
+        let table: [(&[&str], Outcome); 29] = [
             (&["pg_isready", "-U", "app"], Fails),
             (&["/usr/bin/env", "PGUSER=a", "timeout", "-k", "1", "5", "pg_isready"], Fails),
             (&["sh", "-c", "exec pg_isready -U \"$USER\""], Fails),
             (&["bash", "-ec", "pg_isready\ntrue"], Fails),
+            (&["sh", "-c", "-e", "exec pg_isready -p 5432\n[ -f /x ] || [ -f /y ]\n"], Fails),
+            (&["sh", "-c", "true", "pg_isready"], Passes),
+            (&["bash", "-ec", "if [[ -f /p ]]; then p=$(cat /p); fi\npg_isready -U \"$p\""], Fails),
+            (&["bash", "-ec", "if [[ -f /p ]]; then exit 0; fi\npg_isready"], Unknown),
+            (&["bash", "-ec", "[ -f /p ] && touch /q\ntrue"], Unknown),
             (&["sh", "-c", "pg_isready; true"], Passes),
             (&["sh", "-c", "pg_isready || exit 0"], Passes),
             (&["sh", "-c", "pg_isready || exit 1"], Fails),

@@ -220,6 +220,36 @@ impl Ownership {
     }
 }
 
+/// Who changed the pod template last, other than this operator, as far as the field managers tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastChange {
+    /// Its name, for example `kubectl-patch`.
+    pub manager: String,
+    /// When, to the second.
+    pub time: Option<String>,
+}
+
+impl fmt::Display for LastChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the field manager {}", self.manager)?;
+        self.time.iter().try_for_each(|time| write!(f, " ({time})"))
+    }
+}
+
+/// Reads that from the managed fields.
+#[must_use]
+pub fn last_changed_by(workload: &Workload) -> Option<LastChange> {
+    let entries = workload.json().pointer("/metadata/managedFields")?.as_array()?;
+    let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
+    entries
+        .iter()
+        .filter(|entry| entry.pointer("/fieldsV1/f:spec/f:template").is_some())
+        .filter_map(|entry| Some(LastChange { manager: text(entry, "manager")?, time: text(entry, "time") }))
+        .filter(|change| change.manager != crate::api::FIELD_MANAGER)
+        // RFC 3339 in UTC sorts as text.
+        .max_by(|one, other| one.time.cmp(&other.time))
+}
+
 impl Applier {
     fn states(&self, list: ContainerList, container: &str, path: &[&str]) -> Stated {
         let found = match &self.statement {
@@ -333,6 +363,23 @@ mod tests {
         })));
         assert_eq!(ownership.to_string(), "Helm (Helm release registry, field manager helm)");
         assert_eq!(states(&ownership, &["livenessProbe", "timeoutSeconds"]), Stated::Unknown);
+    }
+
+    #[test]
+    fn the_last_change_is_somebody_elses() {
+        let entry = |name: &str, time: &str| {
+            let mut entry = manager(name, "Update", &json!({"f:livenessProbe": {}}));
+            entry["time"] = json!(time);
+            entry
+        };
+        let last = last_changed_by(&workload(&json!({"managedFields": [
+            entry("kubectl-patch", "2026-12-05T02:00:00Z"),
+            entry("kubectl-create", "2026-12-05T01:00:00Z"),
+            entry("reprieve", "2026-12-05T03:00:00Z"),
+            {"manager": "kube-controller-manager", "operation": "Update", "time": "2026-12-05T04:00:00Z", "fieldsV1": {"f:status": {}}},
+        ]})));
+        assert_eq!(last.unwrap().to_string(), "the field manager kubectl-patch (2026-12-05T02:00:00Z)");
+        assert_eq!(last_changed_by(&workload(&json!({}))), None);
     }
 
     #[test]

@@ -86,6 +86,12 @@ impl ContainerStatus<'_> {
         self.0.pointer("/state/running").is_some()
     }
 
+    /// Since when its process runs, where it does.
+    #[must_use]
+    pub fn running_since(self) -> Option<Timestamp> {
+        self.0.pointer("/state/running/startedAt")?.as_str()?.parse().ok()
+    }
+
     /// How its last life ended.
     #[must_use]
     pub fn last_termination(self) -> Option<Termination> {

@@ -53,8 +53,8 @@ pub enum Selection<'a> {
 }
 
 /// Finds the policy of a workload: the one that its annotation names, else the one of its namespace that selects it,
-/// else the cluster policy that does. `namespace_labels` is None where they are not known; a cluster policy with a
-/// namespace selector then does not reach the workload.
+/// else the cluster policy that does. `namespace_labels` is None where they are not known; where a cluster policy that
+/// selects the workload asks for them, no cluster policy carries it then.
 #[must_use]
 pub fn select<'a>(
     workload: &Workload,
@@ -72,9 +72,13 @@ pub fn select<'a>(
         };
     }
     let labels = labels_of(workload.json());
+    let may_reach = |policy: &Policy| policy.namespace_selector.is_some() && policy.selects(&labels);
+    let is_reach_unknown = namespace_labels.is_none() && policies.iter().any(may_reach);
     let selects = |policy: &&Policy| policy.selects(&labels) && policy.reaches(workload.namespace(), namespace_labels);
     let (namespaced, cluster): (Vec<_>, Vec<_>) =
         policies.iter().filter(selects).partition(|policy| policy.reference.namespace.is_some());
+    // One that may reach the workload as well would be a conflict.
+    let cluster = if is_reach_unknown { Vec::new() } else { cluster };
     for level in [namespaced, cluster] {
         match level.as_slice() {
             [] => {}
@@ -165,7 +169,7 @@ impl Ignored {
     #[must_use]
     pub fn read(workload: &Workload) -> Self {
         let text = workload.annotation(IGNORE_ANNOTATION).unwrap_or("");
-        if text.trim() == "*" {
+        if text.split(',').any(|id| id.trim() == "*") {
             return Self::Everything;
         }
         Self::Rules(text.split(',').map(|id| id.trim().to_ascii_uppercase()).filter(|id| !id.is_empty()).collect())
@@ -247,9 +251,15 @@ mod tests {
             ..LabelSelector::default()
         });
         let policies = [cluster];
-        let prod = BTreeMap::from([("env".to_owned(), "prod".to_owned())]);
-        assert!(matches!(select(&workload(None), Some(&prod), &policies), Selection::Policy(_)));
+        let prod_labels = BTreeMap::from([("env".to_owned(), "prod".to_owned())]);
+        assert!(matches!(select(&workload(None), Some(&prod_labels), &policies), Selection::Policy(_)));
         assert!(matches!(select(&workload(None), Some(&BTreeMap::new()), &policies), Selection::Nothing));
         assert!(matches!(select(&workload(None), None, &policies), Selection::Nothing));
+        // Where the one that asks for labels may reach it too, the other does not act as if it were alone.
+        let [prod] = policies;
+        let both = [prod, policy(None, "all", Some("pg"))];
+        assert_eq!(selected(&workload(None), &both), "nothing");
+        assert!(matches!(select(&workload(None), Some(&prod_labels), &both), Selection::Conflict(_)));
+        assert!(matches!(select(&workload(None), Some(&BTreeMap::new()), &both), Selection::Policy(_)));
     }
 }

@@ -148,6 +148,12 @@ impl<'a> Probe<'a> {
         json.get("command")?.as_array()?.iter().map(Value::as_str).collect()
     }
 
+    /// The command that stands in it, also beside another handler that has to go.
+    #[must_use]
+    pub fn written_command(self) -> Option<Vec<&'a str>> {
+        self.json.get(HandlerKind::Exec.field())?.get("command")?.as_array()?.iter().map(Value::as_str).collect()
+    }
+
     /// The port of a network handler, by number or name.
     #[must_use]
     pub fn port(self) -> Option<&'a Value> {

@@ -58,6 +58,47 @@ pub fn compose(first: &Value, second: &Value) -> Result<Value, PatchError> {
     merge("", Some(first), second, Nulls::Keep)
 }
 
+/// The part of a manifest in which an object differs from it: what a client-side apply of that manifest sends when it
+/// is the one that was applied last. None where it changes nothing.
+#[must_use]
+pub fn difference(object: &Value, manifest: &Value) -> Option<Value> {
+    differing("", Some(object), manifest)
+}
+
+fn differing(field: &str, object: Option<&Value>, wanted: &Value) -> Option<Value> {
+    let object = object.filter(|value| !value.is_null());
+    match (object, wanted) {
+        (None, Value::Null) => None,
+        (Some(Value::Object(object)), Value::Object(wanted)) => {
+            let changes: Map<String, Value> = wanted
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), differing(name, object.get(name), value)?)))
+                .collect();
+            (!changes.is_empty()).then_some(Value::Object(changes))
+        }
+        (Some(Value::Array(present)), Value::Array(wanted)) => match merge_key(field) {
+            Some(key) => {
+                let changes: Vec<_> =
+                    wanted.iter().filter_map(|element| differing_element(key, present, element)).collect();
+                (!changes.is_empty()).then_some(Value::Array(changes))
+            }
+            None => (present != wanted).then(|| Value::Array(wanted.clone())),
+        },
+        (object, wanted) => (object != Some(wanted)).then(|| wanted.clone()),
+    }
+}
+
+/// One key may stand for several elements, such as a port number on two protocols. One of them is enough.
+fn differing_element(key: &str, present: &[Value], wanted: &Value) -> Option<Value> {
+    let mut least = None;
+    for namesake in present.iter().filter(|element| element.get(key) == wanted.get(key)) {
+        let mut change = differing("", Some(namesake), wanted)?;
+        change[key] = wanted[key].clone();
+        least.get_or_insert(change);
+    }
+    Some(least.unwrap_or_else(|| wanted.clone()))
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     /// They delete.
@@ -171,6 +212,30 @@ mod tests {
         assert_eq!(
             compose(&ours, &theirs).unwrap(),
             json!({"containers": [{"name": "a", "image": "v2", "livenessProbe": {"exec": {"command": ["x"]}, "tcpSocket": {"port": 1}}}]})
+        );
+    }
+
+    #[test]
+    fn a_manifest_differs_only_where_an_apply_would_change_something() {
+        let port = |name: &str, protocol: &str| json!({"name": name, "containerPort": 8301, "protocol": protocol});
+        let manifest = json!({"replicas": 1, "containers": [{
+            "name": "a", "image": "v1", "startupProbe": null, "ports": [port("tcp", "TCP"), port("udp", "UDP")],
+            "livenessProbe": {"exec": {"command": ["x"]}, "timeoutSeconds": 1},
+        }]});
+        let mut object = manifest.clone();
+        object["containers"][0]["livenessProbe"]["periodSeconds"] = json!(10);
+        object["containers"][0]["readinessProbe"] = json!({"exec": {"command": ["x"]}});
+        assert_eq!(difference(&object, &manifest), None, "defaults, and what somebody added");
+
+        object["containers"][0]["livenessProbe"]["timeoutSeconds"] = json!(5);
+        object["containers"][0]["startupProbe"] = json!({"exec": {"command": ["x"]}});
+        object["containers"][0]["ports"] = json!([port("tcp", "TCP")]);
+        assert_eq!(
+            difference(&object, &manifest),
+            Some(json!({"containers": [{
+                "name": "a", "startupProbe": null, "ports": [{"name": "udp", "protocol": "UDP", "containerPort": 8301}],
+                "livenessProbe": {"timeoutSeconds": 1},
+            }]}))
         );
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::target::{ProbeTarget, ResourceTarget, Target, target};
+use super::verify::normalised;
 use super::{Remedy, patch, record};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::probe::HandlerKind;
@@ -90,9 +91,10 @@ pub struct Plan {
     pub template_patch: Value,
     /// Every value that changes.
     pub changes: Vec<Change>,
-    /// Digest of the template part: the same change has the same digest whatever the object's version.
+    /// Stands for what the databases are to be, whatever the object's version and however much of it is there already:
+    /// a plan of which somebody put back a part is the same plan.
     pub digest: String,
-    /// What is no longer found afterwards.
+    /// What is no longer found afterwards, or left for a person to decide.
     pub cured: Vec<FindingKey>,
     /// What is still found afterwards.
     pub remaining: Vec<Finding>,
@@ -154,10 +156,12 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
             return unusable(error);
         }
     }
-    let still: BTreeSet<FindingKey> = remaining.iter().map(Finding::key).collect();
+    // What is left for a person is a finding still, and no reason for another write.
+    let is_safe = |finding: &&Finding| finding.applicability == Applicability::Safe;
+    let still: BTreeSet<FindingKey> = remaining.iter().filter(is_safe).map(Finding::key).collect();
     let cured: Vec<FindingKey> = findings
         .iter()
-        .filter(|finding| finding.applicability == Applicability::Safe && !still.contains(&finding.key()))
+        .filter(|finding| is_safe(finding) && !still.contains(&finding.key()))
         .map(Finding::key)
         .collect();
     if cured.is_empty() {
@@ -171,7 +175,7 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
     {
         notes.push(format!("without its CPU limit the pod goes from QoS class {today} to {then}, as the policy asks"));
     }
-    let digest = digest(&template_patch);
+    let digest = digest(case, &after);
     Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, cured, remaining, notes, dials }))
 }
 
@@ -250,9 +254,20 @@ fn round(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: 
     Ok(Edits { patch, changes, notes, dials })
 }
 
-/// Sixteen hexadecimal digits that stand for a patch.
-fn digest(patch: &Value) -> String {
-    let hash = Sha256::digest(patch.to_string().as_bytes());
+/// Sixteen hexadecimal digits that stand for the probes and resources of all databases.
+fn digest(case: &Case<'_>, after: &Workload) -> String {
+    let containers = after.containers();
+    let of_database = |name: &str| {
+        let container = containers.iter().find(|container| container.name == name)?;
+        let fields = ["livenessProbe", "readinessProbe", "startupProbe", "resources"];
+        let present = fields.into_iter().filter_map(|field| Some((field, container.json.get(field)?.clone())));
+        // As the server will show it: with its defaults, and amounts in one spelling.
+        Some(normalised("", &present.collect::<Value>()))
+    };
+    let mut databases: Value =
+        case.databases().filter_map(|(container, _)| Some((container.name, of_database(container.name)?))).collect();
+    databases.sort_all_objects();
+    let hash = Sha256::digest(databases.to_string().as_bytes());
     let head: [u8; 8] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
     format!("{:016x}", u64::from_be_bytes(head))
 }

@@ -6,7 +6,7 @@ use super::{Refusal, Remedy};
 use crate::core::detect::case::{StartupGuard, same_check};
 use crate::core::detect::rules::missing_requests;
 use crate::core::detect::{Applicability, Case, Finding};
-use crate::core::model::engine::{ClientPort, Database, SteadyLiveness};
+use crate::core::model::engine::{ClientPort, Database, SteadyLiveness, resolve_port};
 use crate::core::model::owner::Stated;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::quantity::Quantity;
@@ -244,14 +244,20 @@ impl<'a> Builder<'_, 'a> {
         self.push(ProbeKind::Readiness, handler, timings);
     }
 
-    /// The handler that a probe keeps. Of two it keeps the one that suits the engine.
+    /// The handler that a probe keeps. Of two it keeps the one that suits the engine, unless that dials nothing.
     fn kept_handler(&self, probe: Probe<'a>) -> Option<(HandlerKind, Value)> {
         let wanted = match (probe.kind, self.database.profile.steady) {
             (ProbeKind::Liveness, SteadyLiveness::Socket) => HandlerKind::TcpSocket,
             _ => HandlerKind::Exec,
         };
         let handlers: Vec<_> = probe.handlers().collect();
-        let kept = handlers.iter().find(|(kind, _)| *kind == wanted).or_else(|| handlers.first())?;
+        let works = |(kind, json): &&(HandlerKind, &Value)| {
+            *kind == HandlerKind::Exec
+                || json.get("port").is_some_and(|port| resolve_port(self.container, port).is_some())
+        };
+        let working = || handlers.iter().filter(works);
+        let kept =
+            working().find(|(kind, _)| *kind == wanted).or_else(|| working().next()).or_else(|| handlers.first())?;
         Some((kept.0, kept.1.clone()))
     }
 
@@ -348,36 +354,43 @@ impl<'a> Builder<'_, 'a> {
         let mut notes = Vec::new();
         let missing = if self.found(&["RP005"]) { missing_requests(self.container) } else { Vec::new() };
         let requests = policy.requests.as_ref();
-        if missing.contains(&"cpu")
-            && let Some(cpu) = requests.and_then(|requests| requests.cpu.as_ref())
-        {
-            set("requests", "cpu", Some(cpu.0.clone()));
+        let cpu_limit = self.container.amount("limits", "cpu");
+        let wants_no_limit = self.found(&["RP006"]) && cpu_limit.is_some();
+        let present = self.container.json.pointer("/resources/limits/cpu");
+        let removes_limit = wants_no_limit && self.may_set(&["resources", "limits", "cpu"], present);
+        if wants_no_limit && !removes_limit {
+            notes.push(format!("{}: resources.limits.cpu stays, because its owner states it", self.container.name));
         }
-        if missing.contains(&"memory")
-            && let Some(memory) = requests.and_then(|requests| requests.memory.as_ref())
-        {
-            let limit_today = self.container.amount("limits", "memory");
-            let limit = policy.limits.as_ref().and_then(|limits| limits.memory.as_ref());
-            let request = Quantity::parse(&memory.0).ok();
+        for (resource, stated, limit_today) in [
+            ("cpu", requests.and_then(|requests| requests.cpu.as_ref()), cpu_limit.filter(|_| !removes_limit)),
+            (
+                "memory",
+                requests.and_then(|requests| requests.memory.as_ref()),
+                self.container.amount("limits", "memory"),
+            ),
+        ] {
+            let Some(stated) = stated.filter(|_| missing.contains(&resource)) else { continue };
+            let request = Quantity::parse(&stated.0).ok();
             if limit_today.is_some() && limit_today < request {
                 // A zero request with a limit below the policy's: the API refuses requests above limits.
                 notes.push(format!(
-                    "{}: its memory limit is below the policy's request of {}, so the request is left alone",
-                    self.container.name, memory.0
+                    "{}: its {resource} limit is below the policy's request of {}, so the request is left alone",
+                    self.container.name, stated.0
                 ));
-            } else {
-                set("requests", "memory", Some(memory.0.clone()));
-                if let (None, Some(limit)) = (limit_today, limit) {
-                    set("limits", "memory", Some(limit.0.clone()));
-                }
+                continue;
+            }
+            set("requests", resource, Some(stated.0.clone()));
+            let limit = policy.limits.as_ref().and_then(|limits| limits.memory.as_ref());
+            if resource == "memory"
+                && let (None, Some(limit)) = (limit_today, limit)
+            {
+                set("limits", "memory", Some(limit.0.clone()));
             }
         }
-        if self.found(&["RP006"])
-            && let Some(limit) = self.container.amount("limits", "cpu")
-        {
+        if let Some(limit) = cpu_limit.filter(|_| removes_limit) {
             set("limits", "cpu", None);
             // With the limit goes the request that it stood in for.
-            if self.container.amount("requests", "cpu").is_none() {
+            if self.container.amount("requests", "cpu").is_none() && !limit.is_zero() {
                 set("requests", "cpu", Some(limit.to_string()));
             }
         }

@@ -1,5 +1,7 @@
 //! The proof that a result is what was planned: on the local merge, on each dry-run, on the read-back.
 
+mod pod;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -9,12 +11,14 @@ use super::plan::Change;
 use super::{Plan, Planned, patch};
 use crate::api::PolicySpec;
 use crate::core::detect::budget::{kill_budget, startup_budget};
-use crate::core::detect::{Case, Finding, FindingKey, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::pointer::Pointer;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::qos::{QosClass, qos_class};
 use crate::core::model::quantity::Quantity;
-use crate::core::model::workload::{Container, Workload, containers_of};
+use crate::core::model::workload::{Container, Workload};
+
+pub use pod::verify_pod;
 
 /// Something in a result that was not planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +81,9 @@ impl fmt::Display for Violation {
             Self::Handler { pointer, what } => write!(f, "{pointer}: {what}"),
             Self::Container(what) => f.write_str(what),
             Self::Unintended { pointer, found } => write!(f, "{pointer} changed, which was not planned: {found}"),
+            Self::NotApplied { subject, planned, found } if planned == "-" => {
+                write!(f, "{subject} should be gone and is {found}")
+            }
             Self::NotApplied { subject, planned, found } => {
                 write!(f, "{subject} should be {planned} and is {found}")
             }
@@ -103,31 +110,13 @@ pub fn verify(before: &Workload, after: &Value, plan: &Plan, body: &Value, polic
         Err(error) => return vec![Violation::Unusable(error.to_string())],
     };
     let after = Workload::new(after.clone());
-    let mut violations = probes_are_valid(&after);
+    let mut violations = probes_are_valid(&before.containers(), &after.containers());
     violations.extend(containers_are_kept(before, &after));
     violations.extend(only_planned_paths(&expected, after.json()));
     violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &after.containers())));
     violations.extend(kills_no_earlier(before, &after, policy));
-    violations.extend(findings_are_gone(&after, plan, policy));
+    violations.extend(findings_are_gone(before, &after, plan, policy));
     violations.extend(qos_is_no_worse(before.pod_spec(), after.pod_spec()));
-    violations
-}
-
-/// Judges the pod that admission makes of the patched template, against the one that it makes of today's. The latter
-/// is None where today's template is refused.
-#[must_use]
-pub fn verify_pod(current: Option<&Value>, patched: &Value, plan: &Plan) -> Vec<Violation> {
-    let none = Value::Null;
-    let spec = patched.get("spec").unwrap_or(&none);
-    let containers = containers_of(spec, &Pointer::parse("/spec"));
-    let mut violations: Vec<_> =
-        containers.iter().flat_map(|container| container_probes_are_valid(container)).collect();
-    violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &containers)));
-    if let Some(current) = current {
-        let without = |pod: &Value| without_judged_parts(pod.get("spec").unwrap_or(&none));
-        violations.extend(differences(&without(current), &without(patched), "/spec"));
-        violations.extend(qos_is_no_worse(current.get("spec"), Some(spec)));
-    }
     violations
 }
 
@@ -138,11 +127,16 @@ pub fn still_applied(workload: &Workload, plan: &Plan) -> Vec<Violation> {
     plan.changes.iter().filter_map(|change| is_applied(change, &containers)).collect()
 }
 
-fn probes_are_valid(workload: &Workload) -> Vec<Violation> {
-    workload.containers().iter().flat_map(container_probes_are_valid).collect()
+/// Whether the API would take every probe, and what a new handler dials is there.
+fn probes_are_valid(before: &[Container<'_>], after: &[Container<'_>]) -> Vec<Violation> {
+    let check = |container: &Container<'_>| {
+        let earlier = before.iter().find(|c| c.name == container.name && c.list == container.list);
+        container_probes_are_valid(earlier, container)
+    };
+    after.iter().flat_map(check).collect()
 }
 
-fn container_probes_are_valid(container: &Container<'_>) -> Vec<Violation> {
+fn container_probes_are_valid(earlier: Option<&Container<'_>>, container: &Container<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for probe in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)) {
         let mut say = |what: String| {
@@ -152,7 +146,10 @@ fn container_probes_are_valid(container: &Container<'_>) -> Vec<Violation> {
         if handlers.len() != 1 {
             say(format!("a probe takes one handler and has {} ({})", handlers.len(), handlers.join(", ")));
         }
+        // A probe that dialled a name without a port before is its owner's mistake, and was one before.
+        let dialled = earlier.and_then(|container| container.probe(probe.kind)?.port());
         if let Some(Value::String(name)) = probe.port()
+            && probe.port() != dialled
             && name.parse::<u16>().is_err()
             && !container.tcp_ports().any(|(declared, _)| declared == Some(name.as_str()))
         {
@@ -236,7 +233,7 @@ fn differences(expected: &Value, found: &Value, at: &str) -> Vec<Violation> {
 
 /// A document in which two ways of writing the same are one: probes with the API's defaults, quantities as numbers,
 /// nulls and empty maps left out.
-fn normalised(field: &str, value: &Value) -> Value {
+pub(super) fn normalised(field: &str, value: &Value) -> Value {
     match value {
         Value::Object(map) if matches!(field, "livenessProbe" | "readinessProbe" | "startupProbe") => {
             normalised_probe(map)
@@ -291,25 +288,6 @@ fn normalised_probe(probe: &serde_json::Map<String, Value>) -> Value {
         grpc.entry("service").or_insert_with(|| json!(""));
     }
     Value::Object(normal)
-}
-
-/// A pod spec without what a plan may change.
-fn without_judged_parts(spec: &Value) -> Value {
-    let mut spec = normalised("", spec);
-    for list in ["containers", "initContainers"] {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(container) = container.as_object_mut() else { continue };
-            for field in ["livenessProbe", "readinessProbe", "startupProbe", "resources"] {
-                container.remove(field);
-            }
-            // The token volume's name is drawn anew for each pod.
-            container.remove("volumeMounts");
-        }
-    }
-    if let Some(spec) = spec.as_object_mut() {
-        spec.remove("volumes");
-    }
-    spec
 }
 
 fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation> {
@@ -388,9 +366,10 @@ fn kills_no_earlier(before: &Workload, after: &Workload, policy: &PolicySpec) ->
     violations
 }
 
-fn findings_are_gone(after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<Violation> {
+fn findings_are_gone(before: &Workload, after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<Violation> {
     let case = Case::new(after, policy, None);
     let found = detect(&case);
+    let earlier = detect(&Case::new(before, policy, None));
     let keys: BTreeSet<FindingKey> = found.iter().map(Finding::key).collect();
     // Twins that tell a stated second from a defaulted one may change places once the server has filled it in.
     let twin = |key: &FindingKey| match key.0 {
@@ -400,9 +379,19 @@ fn findings_are_gone(after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<
     };
     let expected: BTreeSet<FindingKey> =
         plan.remaining.iter().map(Finding::key).flat_map(|key| [twin(&key), key]).collect();
+    let safe = found.iter().filter(|finding| finding.applicability == Applicability::Safe);
+    let safe: BTreeSet<FindingKey> = safe.map(Finding::key).collect();
     let mut violations: Vec<_> =
-        plan.cured.iter().filter(|key| keys.contains(*key)).cloned().map(Violation::Remains).collect();
+        plan.cured.iter().filter(|key| safe.contains(*key)).cloned().map(Violation::Remains).collect();
     violations.extend(keys.iter().filter(|key| !expected.contains(*key)).cloned().map(Violation::New));
+    // One that was foreseen may take the place of a worse one, not that of a lesser one.
+    let is_worse = |finding: &&Finding| {
+        let of_key = earlier.iter().filter(|was| was.key() == finding.key());
+        let of_container = earlier.iter().filter(|was| was.container == finding.container);
+        let was = of_key.map(|was| was.severity).max().or_else(|| of_container.map(|was| was.severity).max());
+        was.is_none_or(|was| finding.severity > was)
+    };
+    violations.extend(found.iter().filter(is_worse).map(Finding::key).map(Violation::New));
     if let Planned::Plan(again) = super::plan(&case, &found, plan.remedy, plan.changes_resources()) {
         violations.push(Violation::NotIdempotent(again.digest.clone()));
     }

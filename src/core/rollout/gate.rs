@@ -38,7 +38,13 @@ pub(super) fn wait(
                 let when = next.map_or_else(|| "none opens".to_owned(), |next| format!("the next opens at {next}"));
                 let seconds = next.map(|next| next.as_second() - now.as_second() + 1);
                 let look_again = seconds.and_then(|seconds| u32::try_from(seconds).ok());
-                let message = format!("waiting for a rollout window; {when}");
+                let although = looping.map_or_else(String::new, |looping| {
+                    format!(
+                        " although its probe kills it ({}), since the policy says rollout.killLoop: Wait",
+                        looping.because
+                    )
+                });
+                let message = format!("waiting for a rollout window{although}; {when}");
                 return Some(Wait { reason: "WindowClosed", message, look_again });
             }
             Windows::Unreadable(message) => {
@@ -49,7 +55,9 @@ pub(super) fn wait(
     let at_once = usize::try_from(rollout.max_concurrent).unwrap_or(1).max(1);
     (rolling_elsewhere >= at_once).then(|| Wait {
         reason: "MaxConcurrent",
-        message: format!("{rolling_elsewhere} other workloads of this policy are rolling, and {at_once} may at once"),
+        message: format!(
+            "waiting for {rolling_elsewhere} other of this policy to finish rolling; {at_once} may at once (rollout.maxConcurrent)"
+        ),
         look_again: Some(30),
     })
 }
@@ -68,6 +76,12 @@ fn unhealthy(workload: &Workload, pods: &[Pod<'_>]) -> Option<String> {
     (ready < wanted).then(|| format!("waiting for its pods: {ready} of {wanted} are ready, and no kill loop is proved"))
 }
 
+/// Whether the StatefulSet controller has not seen the latest spec yet, so that the status speaks of an earlier one.
+pub(super) fn is_unobserved(workload: &Workload) -> bool {
+    let generation = |pointer: &str| workload.json().pointer(pointer).and_then(Value::as_i64);
+    generation("/status/observedGeneration") < generation("/metadata/generation")
+}
+
 /// Whether a rollout of the workload is under way. One that waits for its pods to be deleted by hand (`OnDelete`) or
 /// is held by a partition is not.
 #[must_use]
@@ -76,7 +90,5 @@ pub fn is_rolling(workload: &Workload) -> bool {
     let by_hand = text("/spec/updateStrategy/type") == "OnDelete";
     let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition").and_then(Value::as_i64);
     let (current, update) = (text("/status/currentRevision"), text("/status/updateRevision"));
-    let generation = |pointer: &str| workload.json().pointer(pointer).and_then(Value::as_i64);
-    let unobserved = generation("/status/observedGeneration") < generation("/metadata/generation");
-    unobserved || (!by_hand && partition.unwrap_or(0) == 0 && !update.is_empty() && current != update)
+    is_unobserved(workload) || (!by_hand && partition.unwrap_or(0) == 0 && !update.is_empty() && current != update)
 }

@@ -22,9 +22,10 @@ pub struct KillLoop {
     pub because: String,
 }
 
-/// Looks for a database whose last life was as long as its kill budget. `OOMKilled` rules it out.
+/// Looks for a database whose last life was as long as its kill budget, and whose present one is no longer than that:
+/// a loop that ended is none. `OOMKilled` rules it out.
 #[must_use]
-pub fn kill_loop(case: &Case<'_>, pods: &[Pod<'_>]) -> Option<KillLoop> {
+pub fn kill_loop(case: &Case<'_>, pods: &[Pod<'_>], now: jiff::Timestamp) -> Option<KillLoop> {
     let grace =
         case.workload.pod_spec().and_then(|spec| spec.get("terminationGracePeriodSeconds")?.as_i64()).unwrap_or(30);
     for (container, database) in case.databases() {
@@ -39,9 +40,11 @@ pub fn kill_loop(case: &Case<'_>, pods: &[Pod<'_>]) -> Option<KillLoop> {
             let Some(status) = pod.container(container.name) else { continue };
             let Some(end) = status.last_termination() else { continue };
             let Some(lived) = end.lifetime_seconds else { continue };
-            let fits = (budget.earliest..=budget.latest + grace + SLACK_SECONDS).contains(&lived);
+            let longest = budget.latest.saturating_add(grace).saturating_add(SLACK_SECONDS);
+            let fits = (budget.earliest..=longest).contains(&lived);
+            let survived = status.running_since().is_some_and(|start| now.as_second() - start.as_second() > longest);
             let is_kill = EXIT_CODES.contains(&end.exit_code) && end.reason != "OOMKilled";
-            if status.restarts() >= RESTARTS && fits && is_kill {
+            if status.restarts() >= RESTARTS && fits && is_kill && !survived {
                 let because = format!(
                     "{} was restarted {} times and last lived {lived} s; its {} probe kills after {}-{} s",
                     pod.name(),
@@ -71,7 +74,8 @@ mod tests {
             "initialDelaySeconds": 300, "periodSeconds": 10, "timeoutSeconds": 1, "failureThreshold": 3}}]}}}}),
         );
         let policy = PolicySpec::default();
-        kill_loop(&Case::new(&workload, &policy, None), &[Pod(pod)]).is_some()
+        let now = "2026-12-05T02:00:00Z".parse().unwrap();
+        kill_loop(&Case::new(&workload, &policy, None), &[Pod(pod)], now).is_some()
     }
 
     fn pod(restarts: i64, exit_code: i64, reason: &str, lived: i64) -> Value {
@@ -79,6 +83,18 @@ mod tests {
         let end = start + jiff::SignedDuration::from_secs(lived);
         json!({"metadata": {"name": "database-0"}, "status": {"containerStatuses": [{"name": "database", "restartCount": restarts,
             "lastState": {"terminated": {"exitCode": exit_code, "reason": reason, "startedAt": start.to_string(), "finishedAt": end.to_string()}}}]}})
+    }
+
+    #[test]
+    fn a_loop_that_ended_is_none() {
+        let since = |time: &str| {
+            let mut pod = pod(42, 137, "Error", 342);
+            pod["status"]["containerStatuses"][0]["state"] = json!({"running": {"startedAt": time}});
+            found(&pod)
+        };
+        assert!(since("2026-12-05T01:58:00Z"), "it may be killed any minute");
+        assert!(!since("2026-12-05T01:50:00Z"), "no life of the loop was as long as this");
+        assert!(!since("2026-11-05T01:50:00Z"), "it has served for a month");
     }
 
     #[test]

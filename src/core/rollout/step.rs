@@ -11,130 +11,20 @@
 
 use serde_json::Value;
 
+use super::effect::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf};
 use super::gate::{self, Wait};
 use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
+use super::usable::policy_problems;
 use super::{Decision, Outcome};
-use crate::core::detect::{Applicability, Case, Finding, Severity, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
+use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
-use crate::core::model::policy::{Ignored, Policy};
+use crate::core::model::policy::Ignored;
 use crate::core::model::workload::Workload;
 use crate::core::remedy::record::State as Record;
 use crate::core::remedy::verify::{still_applied, verify, verify_pod};
 use crate::core::remedy::{Choice, Plan, Planned, Refusal, Remedy, Violation, choose, patch, plan};
-
-/// Everything that is known when a reconcile starts. It does not change while it runs: whatever moves on meanwhile
-/// shows as a conflict.
-#[derive(Clone, Debug)]
-pub struct Observation {
-    /// The workload as the API server holds it, read for this reconcile.
-    pub workload: Workload,
-    /// The policy that carries it.
-    pub policy: Policy,
-    /// Its pods.
-    pub pods: Vec<Value>,
-    /// Other workloads of the policy that are rolling.
-    pub rolling_elsewhere: usize,
-    /// What the policy's status remembers of our writes, for objects whose annotations were lost.
-    pub memory: Option<Memory>,
-    /// The time.
-    pub now: jiff::Timestamp,
-}
-
-/// A write that is remembered outside the object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// The digest of the plan that was written last.
-    pub plan: String,
-    /// Writes so far.
-    pub writes: i32,
-}
-
-/// Which pod is dry-run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PodOf {
-    /// Rendered from today's template.
-    CurrentTemplate,
-    /// Rendered from the dry-run's result.
-    PatchedTemplate,
-}
-
-/// Something for the shell to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Create this pod with `dryRun=All`.
-    DryRunPod(PodOf, Value),
-    /// Patch the workload with `dryRun=All`.
-    DryRunWorkload(Value),
-    /// Patch the workload with `dryRun=All` and what its owner will come back with on top.
-    ReplayOwner(Value),
-    /// Ask whether the pods still fit their nodes.
-    CheckFit(FitQuestion),
-    /// Dial these; all must answer.
-    CheckPort(Vec<DialTarget>),
-    /// Patch the workload. The bytes are those of the dry-run.
-    Apply(Value),
-    /// Read the workload again.
-    ReadBack,
-}
-
-/// A question to the nodes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FitQuestion {
-    /// The spec that each pod would have.
-    pub pod_spec: Value,
-    /// The pods that are replaced, with the node of each.
-    pub replaced: Vec<(String, String)>,
-}
-
-/// An address that the kubelet's probe will dial.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DialTarget {
-    /// The pod.
-    pub pod: String,
-    /// Its IP.
-    pub ip: String,
-    /// The port of the new handler.
-    pub port: u16,
-}
-
-/// What came of an effect.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// The server accepted it; this is the object as it is or would be.
-    Object(Value),
-    /// The server says no, with its words.
-    Rejected {
-        /// The HTTP status.
-        code: u16,
-        /// The server's sentence.
-        message: String,
-    },
-    /// An admission webhook that cannot be asked without side effects stands in the way.
-    DryRunUnsupported(String),
-    /// The object changed since it was read.
-    Conflict,
-    /// The object is gone.
-    Gone,
-    /// The operator may not do that.
-    Forbidden {
-        /// `VERB RESOURCE in NAMESPACE`
-        what: String,
-        /// The server's sentence.
-        message: String,
-    },
-    /// The server asks for patience, or did not answer.
-    Unavailable {
-        /// What happened.
-        message: String,
-        /// Seconds that the server asks to wait.
-        retry_after: Option<u32>,
-    },
-    /// The pods fit, or what is missing.
-    Fit(Result<(), String>),
-    /// Everything answered, or what did not.
-    Port(Result<(), String>),
-}
 
 /// How far a reconcile is.
 #[derive(Clone, Debug, Default)]
@@ -171,8 +61,9 @@ struct Work {
     writes: i32,
     /// The pod that admission makes of today's template; None where it refuses it.
     current_pod: Option<Value>,
-    /// The workload and the pod as the dry-runs made them.
-    dry_run: Value,
+    /// The workload as the dry-run made it.
+    patched: Value,
+    /// The pod of the patched template: as it was sent, then as admission made it.
     patched_pod: Value,
     /// Set when requests were tried and refused: why, and that the probes go alone.
     withheld: Option<String>,
@@ -185,20 +76,23 @@ struct Work {
 /// Takes one step: reads the last answer, and names the next effect or sets the outcome.
 #[must_use]
 pub fn step(observation: &Observation, mut progress: Progress) -> (Progress, Option<Effect>) {
-    let answer = progress.answer.take();
+    if progress.stage == Stage::Done {
+        return (progress, None);
+    }
+    // An effect whose answer was lost may have been carried out. The object itself will tell, at the next look.
+    let lost = || Answer::Unavailable { message: "the answer was lost".to_owned(), retry_after: None };
+    let answer = progress.answer.take().unwrap_or_else(lost);
     let path = Path { observation };
-    let (stage, result) = match (progress.stage, answer, progress.work.take()) {
-        (Stage::Start, _, _) => (Stage::CurrentPod, path.start()),
-        (Stage::CurrentPod, Some(answer), Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
-        (Stage::DryRun, Some(answer), Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
-        (Stage::PatchedPod, Some(answer), Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
-        (Stage::Owner, Some(answer), Some(work)) => (Stage::Fit, path.owner(work, answer)),
-        (Stage::Fit, Some(answer), Some(work)) => (Stage::Port, path.fit(work, answer)),
-        (Stage::Port, Some(answer), Some(work)) => (Stage::Apply, path.port(work, answer)),
-        (Stage::Apply, Some(answer), Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
-        (Stage::ReadBack, Some(answer), Some(work)) => (Stage::Done, path.read_back(work, answer)),
-        // An effect without an answer is asked for again by starting over; nothing was written on the way.
-        (_, _, _) => return (Progress::default(), None),
+    let (stage, result) = match (progress.stage, progress.work.take()) {
+        (Stage::CurrentPod, Some(work)) => (Stage::DryRun, path.current_pod(work, answer)),
+        (Stage::DryRun, Some(work)) => (Stage::PatchedPod, path.dry_run(work, answer)),
+        (Stage::PatchedPod, Some(work)) => (Stage::Owner, path.patched_pod(work, answer)),
+        (Stage::Owner, Some(work)) => (Stage::Fit, path.owner(work, answer)),
+        (Stage::Fit, Some(work)) => (Stage::Port, path.fit(work, answer)),
+        (Stage::Port, Some(work)) => (Stage::Apply, path.port(work, answer)),
+        (Stage::Apply, Some(work)) => (Stage::ReadBack, path.applied(work, answer)),
+        (Stage::ReadBack, Some(work)) => (Stage::Done, path.read_back(work, answer)),
+        (Stage::Start | Stage::Done, _) | (_, None) => (Stage::CurrentPod, path.start()),
     };
     match result {
         Next::Effect(work, effect) => {
@@ -300,19 +194,28 @@ impl Path<'_> {
     fn start(&self) -> Next {
         let workload = &self.observation.workload;
         let done = |outcome| Next::Done(Box::new(outcome));
-        let policy_problems = self.observation.policy.problems();
+        let policy_problems = policy_problems(&self.observation.policy);
         if !policy_problems.is_empty() {
             let why = Refusal::new("InvalidPolicy", policy_problems.join("; "));
             return done(self.outcome(Vec::new(), Decision::Refuse, "Refused", &why));
         }
-        let case = self.case(None);
+        let case = self.case(self.spec_of_a_pod());
         if case.ignored == Ignored::Everything {
             let why = Refusal::new("OptedOut", "the annotation reprieve.dev/ignore: \"*\" opts it out".to_owned());
+            return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
+        }
+        if workload.json().pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
+            let why = Refusal::new("BeingDeleted", "it is being deleted".to_owned());
             return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
         }
         let findings = detect(&case);
         if let Some(problem) = workload.problems().first() {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
+            return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
+        }
+        if workload.uid().is_empty() || workload.resource_version().is_empty() {
+            let why = "it has no uid or resourceVersion, so a write could not be bound to what was looked at";
+            let why = Refusal::new("NoBase", why.to_owned());
             return done(self.outcome(findings, Decision::Refuse, "Refused", &why));
         }
         let record = match Record::read(workload) {
@@ -333,14 +236,14 @@ impl Path<'_> {
             Planned::Nothing(notes) => done(self.nothing_to_write(&case, findings, record.is_some(), refused, &notes)),
             Planned::Plan(plan) => {
                 let writes = self.writes_so_far();
-                let looping = kill_loop(&case, &self.pods());
+                let looping = kill_loop(&case, &self.pods(), self.observation.now);
                 let work = Box::new(Work {
-                    body: plan.body(workload, writes + 1),
+                    body: plan.body(workload, writes.saturating_add(1)),
                     plan: *plan,
                     findings,
                     writes,
                     current_pod: None,
-                    dry_run: Value::Null,
+                    patched: Value::Null,
                     patched_pod: Value::Null,
                     withheld: None,
                     report_only,
@@ -378,16 +281,14 @@ impl Path<'_> {
         notes: &[String],
     ) -> Outcome {
         let left = if notes.is_empty() { String::new() } else { format!(". {}", notes.join(". ")) };
-        let serious = findings.iter().filter(|finding| finding.severity > Severity::Info).count();
         if was_written {
-            let remaining = match serious {
-                0 => String::new(),
-                1 => "; one finding is left that only its manifest can cure".to_owned(),
-                more => format!("; {more} findings are left that only its manifest can cure"),
-            };
+            let rules: std::collections::BTreeSet<_> =
+                findings.iter().filter(|finding| finding.severity > Severity::Info).map(|f| f.rule).collect();
+            let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
+            let remaining =
+                if rules.is_empty() { String::new() } else { format!("; still found, and not changed here: {rules}") };
             let message = format!("patched; {}{remaining}{left}", self.rollout_words());
-            let why = Refusal::new("Applied", message);
-            return self.outcome(findings, Decision::Noop, "Applied", &why);
+            return self.outcome(findings, Decision::Noop, "Applied", &Refusal::new("Applied", message));
         }
         if findings.is_empty() {
             let message = match case.databases().next() {
@@ -428,17 +329,33 @@ impl Path<'_> {
                 stuck.join(" ")
             );
         }
-        if workload.text("/spec/updateStrategy/type") == "OnDelete" {
-            return "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned();
-        }
         let pods = self.pods();
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
-            return "its pods are being replaced".to_owned();
+            return match workload.text("/spec/updateStrategy/type") {
+                "OnDelete" => "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned(),
+                _ => "its pods are being replaced".to_owned(),
+            };
+        }
+        let wanted = workload.replicas();
+        if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
+            return format!("{} of its {wanted} pods are there", pods.len());
         }
         match pods.iter().filter(|pod| !pod.is_ready()).count() {
             0 => "every pod has it and is ready".to_owned(),
             count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
         }
+    }
+
+    /// What admission made of today's template, by a pod of it that is there.
+    fn spec_of_a_pod(&self) -> Option<&Value> {
+        if gate::is_unobserved(&self.observation.workload) {
+            return None;
+        }
+        let update = self.observation.workload.text("/status/updateRevision");
+        let revision =
+            |pod: &Value| pod.pointer("/metadata/labels/controller-revision-hash")?.as_str().map(str::to_owned);
+        let pod = self.observation.pods.iter().find(|pod| revision(pod).is_some_and(|revision| revision == update))?;
+        pod.get("spec")
     }
 
     fn has_old_revision(&self, pod: Pod<'_>) -> bool {
@@ -453,15 +370,17 @@ impl Path<'_> {
 
     /// One write for a plan, ever. Whoever took it back is named, not fought.
     fn contested(&self, work: &Work, record: Option<&Record>) -> Option<Refusal> {
-        let by_record = record.is_some_and(|record| record.plan == work.plan.digest);
+        let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
         let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
         (by_record || by_memory).then(|| {
-            let case = self.case(None);
+            let by = match last_changed_by(&self.observation.workload) {
+                Some(change) => format!("{change} changed its template last"),
+                None => "nothing tells who did it".to_owned(),
+            };
             Refusal::new(
                 "Reverted",
                 format!(
-                    "this very change was written before and is gone; last applied by {}. It is not written again until the plan or the owner changes",
-                    case.ownership
+                    "this very change was written before, and somebody took it back: {by}. It is not written again until the policy or the manifest asks for something else"
                 ),
             )
         })
@@ -476,7 +395,14 @@ impl Path<'_> {
                 work.current_pod = Some(pod);
             }
             Answer::Rejected { message, .. } => {
-                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018");
+                if message.contains("exceeded quota") {
+                    let message = format!(
+                        "the namespace's quota has no room for one more pod, which a dry-run counts as, so nothing can be proved; raise it a little, also for restarts, where old and new pods count for a moment: {message}"
+                    );
+                    return self.refuse(work, "QuotaExhausted", message);
+                }
+                let left = work.plan.remaining.iter().any(|finding| finding.rule == "RP018");
+                let cures = work.plan.cured.iter().any(|(rule, _)| *rule == "RP018") && !left;
                 if !cures {
                     let message = format!(
                         "the server refuses a pod of today's template, so a restart would leave none: {message}"
@@ -515,8 +441,9 @@ impl Path<'_> {
                     let message = format!("the dry-run's result is not what was planned: {message}");
                     return self.refuse(work, "VerificationFailed", message);
                 }
-                let pod = render_pod(&Workload::new(object.clone()));
-                work.dry_run = object;
+                work.patched = object.clone();
+                let pod = render_pod(&Workload::new(object));
+                work.patched_pod = pod.clone();
                 Next::Effect(work, Effect::DryRunPod(PodOf::PatchedTemplate, pod))
             }
             Answer::Rejected { message, .. } => {
@@ -529,7 +456,8 @@ impl Path<'_> {
     fn patched_pod(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(pod) => {
-                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &pod, &work.plan)) {
+                if let Some(message) = say(&verify_pod(work.current_pod.as_ref(), &work.patched_pod, &pod, &work.plan))
+                {
                     let message = format!("the pod would not be what was planned: {message}");
                     return self.withhold_or_refuse(work, "PodNotAsPlanned", message);
                 }
@@ -546,6 +474,14 @@ impl Path<'_> {
 
     /// Where requests and probes were planned together, the probes may still go alone.
     fn withhold_or_refuse(&self, mut work: Box<Work>, reason: &'static str, message: String) -> Next {
+        if work.writes > 0 && work.withheld.is_none() && !work.plan.changes_probes() {
+            // The probes went alone before. That still stands, and so does what kept the rest from going along.
+            let message =
+                format!("patched; {}; its requests and limits are left as they are: {message}", self.rollout_words());
+            let mut outcome = self.end(*work, Decision::Noop, "Applied", &Refusal::new("ResourcesWithheld", message));
+            outcome.look_again = Some(300);
+            return Next::Done(outcome);
+        }
         if work.withheld.is_some() || !work.plan.changes_resources() || !work.plan.changes_probes() {
             return self.refuse(work, reason, message);
         }
@@ -554,8 +490,8 @@ impl Path<'_> {
             return self.refuse(work, reason, message);
         };
         work.plan = *alone;
-        work.body = work.plan.body(&self.observation.workload, work.writes + 1);
-        work.notes.push(format!("its requests are left as they are: {message}"));
+        work.body = work.plan.body(&self.observation.workload, work.writes.saturating_add(1));
+        work.notes.push(format!("its requests and limits are left as they are: {message}"));
         work.withheld = Some(message);
         let record = Record::read(&self.observation.workload).ok().flatten();
         if let Some(contested) = self.contested(&work, record.as_ref()) {
@@ -566,9 +502,11 @@ impl Path<'_> {
 
     fn replay_owner(&self, work: Box<Work>) -> Next {
         let case = self.case(None);
-        let manifest = case.ownership.manifests().next().map(|(_, manifest)| owners_patch(manifest));
-        match manifest {
-            Some(manifest) => match patch::compose(&work.body, &manifest) {
+        // Only what the apply would change is sent: a client-side apply leaves out what is as it should be, and a list
+        // that is sent back whole may merge wrongly (a port number on two protocols, kubernetes/kubernetes#105610).
+        let manifest = case.ownership.manifests().next();
+        match manifest.and_then(|(_, manifest)| patch::difference(&work.patched, &owners_patch(manifest))) {
+            Some(change) => match patch::compose(&work.body, &change) {
                 Ok(body) => Next::Effect(work, Effect::ReplayOwner(body)),
                 Err(error) => self.refuse(work, "OwnerReplayUnusable", error.to_string()),
             },
@@ -673,7 +611,7 @@ impl Path<'_> {
     fn applied(&self, mut work: Box<Work>, answer: Answer) -> Next {
         match answer {
             Answer::Object(object) => {
-                work.writes += 1;
+                work.writes = work.writes.saturating_add(1);
                 if let Some(message) = self.judge(&work, &object) {
                     let message = format!("it was written, and the result is not what the dry-run promised: {message}");
                     return self.wrote(work, Decision::Halt, "Failed", "WrittenNotAsPlanned", message);
@@ -690,11 +628,19 @@ impl Path<'_> {
     }
 
     fn read_back(&self, work: Box<Work>, answer: Answer) -> Next {
+        let mut read_back = " and read back".to_owned();
         let not_there = match answer {
             Answer::Object(object) => say(&still_applied(&Workload::new(object), &work.plan)),
             Answer::Gone => Some("the object is gone".to_owned()),
             // The write's own answer was judged; the next event brings the object again.
-            _ => None,
+            Answer::Unavailable { message, .. } | Answer::Forbidden { message, .. } => {
+                read_back = format!(", and could not be read back ({message})");
+                None
+            }
+            _ => {
+                ", and could not be read back".clone_into(&mut read_back);
+                None
+            }
         };
         if let Some(message) = not_there {
             let message = format!("it was written, and read back it is not there: {message}");
@@ -702,16 +648,25 @@ impl Path<'_> {
         }
         let looping = work.looping.as_ref().map(|looping| format!(" ({})", looping.because)).unwrap_or_default();
         let words = self.after_write_words(&work);
-        let message = format!("written and read back{looping}; {words}");
+        let message = format!("written{read_back}{looping}; {words}");
         self.wrote(work, Decision::Patch, "Applied", "Applied", message)
     }
 
     fn after_write_words(&self, work: &Work) -> String {
-        let cured: std::collections::BTreeSet<_> = work.plan.cured.iter().map(|(rule, _)| *rule).collect();
-        let cured: Vec<_> = cured.into_iter().collect();
+        let eased = |key: &FindingKey| work.plan.remaining.iter().any(|finding| finding.key() == *key);
+        let rules = |wanted: bool, word: &str| {
+            let keys = work.plan.cured.iter().filter(|key| eased(key) == wanted);
+            let rules: std::collections::BTreeSet<_> = keys.map(|(rule, _)| *rule).collect();
+            let rules: Vec<_> = rules.into_iter().collect();
+            (!rules.is_empty()).then(|| format!("{} {word}", rules.join(", ")))
+        };
+        let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
-        let pods = if unready.is_empty() {
+        let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
+        let pods = if on_delete {
+            "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned()
+        } else if unready.is_empty() {
             "its pods are replaced one by one".to_owned()
         } else {
             format!(
@@ -721,7 +676,7 @@ impl Path<'_> {
                 unready.join(" ")
             )
         };
-        format!("{} cured; {pods}", cured.join(", "))
+        format!("{done}; {pods}")
     }
 
     fn wrote(
@@ -743,13 +698,17 @@ impl Path<'_> {
     fn off_path(&self, work: Box<Work>, answer: Answer, asked: &str) -> Next {
         match answer {
             Answer::DryRunUnsupported(message) => {
-                let message = format!("{asked} cannot be made, so nothing can be proved: {message}");
+                let message = format!(
+                    "{asked} cannot be made, so nothing can be proved: {message}; whoever runs that webhook can declare sideEffects: NoneOnDryRun if it has none then"
+                );
                 self.refuse(work, "DryRunUnsupported", message)
             }
             Answer::Forbidden { what, message } => {
-                let said = format!("the operator may not {what}: {message}");
+                let said = format!("the operator may not {what}, which config/rbac grants: {message}");
                 let mut outcome = self.refused(*work, "MissingPermission", said);
                 outcome.missing_verb = Some(what);
+                // No event tells when a role is bound; the person who binds it watches.
+                outcome.look_again = Some(20);
                 Next::Done(outcome)
             }
             Answer::Conflict => {

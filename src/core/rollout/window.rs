@@ -1,5 +1,6 @@
 //! Rollout windows.
 
+use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -23,19 +24,9 @@ pub enum Windows {
 pub fn windows(windows: &[Window], now: Timestamp) -> Windows {
     let mut next: Option<Timestamp> = None;
     for (index, window) in windows.iter().enumerate() {
-        let unreadable = |what: String| Windows::Unreadable(format!("spec.rollout.windows[{index}]: {what}"));
-        let schedule = window.schedule.as_deref().unwrap_or("");
-        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
-        let cron = match parser.parse(schedule) {
-            Ok(cron) => cron,
-            Err(error) => return unreadable(format!("schedule \"{schedule}\": {error}")),
-        };
-        let Some(duration) = window.duration.as_deref().and_then(read_duration) else {
-            return unreadable("duration must be hours and minutes above zero, for example 3h or 1h30m".to_owned());
-        };
-        let name = window.time_zone.as_deref().unwrap_or("UTC");
-        let Ok(zone) = TimeZone::get(name) else {
-            return unreadable(format!("timeZone \"{name}\" is not known; use an IANA name such as Europe/Berlin"));
+        let Readable { cron, duration, zone } = match read(window) {
+            Ok(readable) => readable,
+            Err(what) => return Windows::Unreadable(format!("spec.rollout.windows[{index}]: {what}")),
         };
         let local = now.to_zoned(zone);
         if let Ok(opened) = cron.find_previous_occurrence(&local, true)
@@ -49,6 +40,42 @@ pub fn windows(windows: &[Window], now: Timestamp) -> Windows {
         }
     }
     if windows.is_empty() { Windows::Open } else { Windows::Closed(next) }
+}
+
+/// What is wrong with windows that the API server let through, with the field of each.
+pub(super) fn window_problems(windows: &[Window]) -> Vec<String> {
+    let problem = |(index, window)| Some(format!("spec.rollout.windows[{index}]: {}", read(window).err()?));
+    windows.iter().enumerate().filter_map(problem).collect()
+}
+
+struct Readable {
+    cron: Cron,
+    duration: SignedDuration,
+    zone: TimeZone,
+}
+
+fn read(window: &Window) -> Result<Readable, String> {
+    let schedule = window.schedule.as_deref().unwrap_or("");
+    let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+    let cron = parser.parse(schedule).map_err(|error| {
+        format!(
+            "schedule \"{schedule}\": {}; a range that runs backwards has to be written as two, 5-6,0-1 for Friday to Monday",
+            error.to_string().trim_end_matches('.')
+        )
+    })?;
+    let duration = window
+        .duration
+        .as_deref()
+        .and_then(read_duration)
+        .ok_or_else(|| "duration must be hours and minutes above zero, for example 3h or 1h30m".to_owned())?;
+    let name = window.time_zone.as_deref().unwrap_or("UTC");
+    let zone = TimeZone::get(name)
+        .map_err(|_| format!("timeZone \"{name}\" is not known; use an IANA name such as Europe/Berlin"))?;
+    // From the epoch on every date comes that ever will.
+    if cron.find_next_occurrence(&Timestamp::UNIX_EPOCH.to_zoned(zone.clone()), true).is_err() {
+        return Err(format!("schedule \"{schedule}\" names a day that never comes"));
+    }
+    Ok(Readable { cron, duration, zone })
 }
 
 /// `3h`, `90m`, `1h30m`.
@@ -108,6 +135,8 @@ mod tests {
     fn what_cannot_be_read_keeps_everything_shut() {
         for bad in [
             window("61 2 * * 6", "3h", "UTC"),
+            window("0 2 * * FRI-MON", "3h", "UTC"),
+            window("0 2 30 2 *", "3h", "UTC"),
             window("0 2 * * 6", "0h", "UTC"),
             window("0 2 * * 6", "3 hours", "UTC"),
             window("0 2 * * 6", "99999999999999999999h", "UTC"),
@@ -115,6 +144,8 @@ mod tests {
             Window::default(),
         ] {
             assert!(matches!(at(&bad, "2026-12-05T01:00:00Z"), Windows::Unreadable(_)), "{bad:?}");
+            assert_eq!(window_problems(&[window("* * * * *", "1h", "UTC"), bad]).len(), 1, "behind one that is open");
         }
+        assert!(window_problems(&[window("0 2 29 2 *", "3h", "UTC")]).is_empty(), "every four years");
     }
 }

@@ -15,6 +15,8 @@
 //! ## Exceptions
 //! Where the port opens only after recovery, a startup probe that holds for the recovery allowance is enough. An engine
 //! such as PostgreSQL also recovers without a container restart, when one of its processes dies, so there it is not.
+//! A check whose outcome depends on what only a running container knows is reported, and not patched; so is a startup
+//! probe of which nobody can tell whether it holds.
 //!
 //! ## References
 //! cagriekin/charts#141, sapcc/openstack-helm#64, docker-library/mysql#937
@@ -23,8 +25,8 @@ use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::StartupGuard;
 use crate::core::model::command::Outcome;
-use crate::core::model::engine::Opens;
-use crate::core::model::probe::HandlerKind;
+use crate::core::model::engine::{Check, Opens};
+use crate::core::model::probe::{HandlerKind, ProbeKind};
 
 pub(super) const RULE: Rule = Rule {
     id: "RP001",
@@ -39,15 +41,29 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (container, database) in case.databases() {
         let Some((probe, HandlerKind::Exec, answer)) = case.liveness(container, database) else { continue };
-        if answer.outcome != Outcome::Fails {
+        let is_known = answer.outcome == Outcome::Fails;
+        if !is_known && (answer.outcome == Outcome::Passes || answer.check != Check::Client) {
             continue;
         }
         let guarded = case.startup_guard(container, database) == StartupGuard::Covers;
-        if guarded && database.profile.opens == Opens::Late {
+        // A startup probe that cannot be read may pass at once, and then guards nothing.
+        let startup = container.probe(ProbeKind::Startup).map(|probe| database.during_recovery(container, probe));
+        let unread = startup.filter(|startup| guarded && startup.outcome == Outcome::Unknown);
+        if guarded && database.profile.opens == Opens::Late && (unread.is_none() || !is_known) {
             continue;
         }
         let budget = kill_budget(probe);
-        let message = if guarded {
+        let message = if !is_known {
+            format!(
+                "{}; if it fails during recovery, it kills {}-{} s after each start",
+                answer.because, budget.earliest, budget.latest
+            )
+        } else if let Some(startup) = unread.as_ref().filter(|_| database.profile.opens == Opens::Late) {
+            format!(
+                "{}; whether the startup probe holds until then cannot be told: {}",
+                answer.because, startup.because
+            )
+        } else if guarded {
             format!(
                 "{}; the startup probe covers the start, but not a recovery inside a running container, which is killed after {} s",
                 answer.because, budget.earliest
@@ -65,9 +81,11 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             Opens::Early => "ask the port instead, and let this check decide readiness",
             Opens::Late => "put a startup probe with the same check and the recovery allowance before it",
         };
+        let is_certain = is_known && !(unread.is_some() && database.profile.opens == Opens::Late);
         findings.push(
             Finding::new(&RULE, container, "livenessProbe", message, fix)
-                .severity(if guarded { Severity::Warning } else { Severity::Critical })
+                .severity(if guarded || !is_known { Severity::Warning } else { Severity::Critical })
+                .applicability(if is_certain { Applicability::Safe } else { Applicability::ReportOnly })
                 .with("earliestKillSeconds", budget.earliest)
                 .with("latestKillSeconds", budget.latest)
                 .with("allowanceSeconds", case.recovery_allowance())

@@ -48,9 +48,11 @@ pub static RULES: [Rule; 10] = [
 
 /// Whether RP001 or RP002 takes the check out of a container's liveness.
 fn liveness_is_replaced(case: &Case<'_>, container: &Container<'_>) -> bool {
-    [exec_liveness_during_recovery::RULE, opaque_exec_liveness::RULE].iter().any(|rule| {
-        (rule.check)(case).iter().any(|f| f.container == container.name && f.applicability == Applicability::Safe)
-    })
+    [exec_liveness_during_recovery::RULE, opaque_exec_liveness::RULE].iter().filter(|rule| case.is_on(rule.id)).any(
+        |rule| {
+            (rule.check)(case).iter().any(|f| f.container == container.name && f.applicability == Applicability::Safe)
+        },
+    )
 }
 
 #[cfg(test)]

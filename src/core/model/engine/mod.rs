@@ -258,7 +258,10 @@ impl Database {
         let script = Script::read(command);
         let known = |call: &Call| self.known_script(container, call);
         let outcome = script.evaluate(&|call| {
-            (self.profile.during_recovery)(call)
+            let elsewhere = asks_elsewhere(call).map(|_| Answer { outcome: Outcome::Unknown, output: None });
+            let client = (self.profile.during_recovery)(call);
+            client
+                .map(|client| elsewhere.unwrap_or(client))
                 .or_else(|| known(call).map(|script| Answer { outcome: script.during_recovery, output: None }))
                 .or_else(|| process_check(call))
         });
@@ -268,6 +271,9 @@ impl Database {
         }
         if let Some(client) = calls.iter().find(|call| (self.profile.during_recovery)(call).is_some()) {
             let because = match outcome {
+                _ if let Some(host) = asks_elsewhere(client) => {
+                    format!("it runs {} against {host}, so that another server decides over this one", client.program())
+                }
                 Outcome::Fails => {
                     format!("it runs {}, and {} {}", client.program(), self.profile.engine, self.profile.in_recovery)
                 }
@@ -293,6 +299,25 @@ impl Database {
         let image = image_name(container.image());
         self.profile.scripts.iter().find(|script| call.path.ends_with(script.path) && image.contains(script.image))
     }
+}
+
+/// The host that a client is told to ask, where that is plainly not the container itself. What is expanded at run time
+/// is mostly the pod's own address.
+fn asks_elsewhere(call: &Call) -> Option<&str> {
+    let in_url = || {
+        let (_, rest) = call.arguments.iter().find_map(|argument| argument.split_once("://"))?;
+        let authority = rest.split(['/', '?']).next()?;
+        let host = authority.rsplit('@').next()?;
+        host.strip_prefix('[').map_or_else(|| host.split(':').next(), |host| host.split(']').next())
+    };
+    let host = call.option(&["-h", "--host"]).or_else(in_url)?;
+    let is_local = host.is_empty()
+        || host.starts_with(['/', '@', '-'])
+        || host.contains('$')
+        || host.eq_ignore_ascii_case("localhost")
+        || host.starts_with("127.")
+        || matches!(host, "::1" | "::" | "0.0.0.0");
+    (!is_local).then_some(host)
 }
 
 /// `pgrep`, `pidof`, `kill -0`: they see a process that recovers as well as one that serves.
@@ -462,9 +487,10 @@ fn weigh(profile: &Profile, container: &Container<'_>, image: &str) -> (u32, Vec
         add(2, format!("port {number}"));
     }
     let asks =
-        ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.exec_command()).find_map(|command| {
+        ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.written_command()).find_map(|command| {
             let script = Script::read(&command);
-            let client = script.calls().into_iter().find(|call| profile.clients.contains(&call.program()))?;
+            let is_its = |call: &&Call| profile.clients.contains(&call.program()) && asks_elsewhere(call).is_none();
+            let client = script.calls().into_iter().find(is_its)?;
             Some(client.program().to_owned())
         });
     if let Some(client) = asks {
@@ -514,7 +540,7 @@ fn client_port(profile: &Profile, container: &Container<'_>, hint: Option<&Datab
         }
         let Some(command) = probe.exec_command() else { continue };
         for call in Script::read(&command).calls() {
-            if profile.clients.contains(&call.program()) {
+            if profile.clients.contains(&call.program()) && asks_elsewhere(call).is_none() {
                 let port = call.option(profile.client_port_options).and_then(|port| port.parse().ok());
                 probed.extend(port.map(|number| (number, source.clone())));
             }
@@ -547,13 +573,23 @@ fn client_port(profile: &Profile, container: &Container<'_>, hint: Option<&Datab
     if let Some((number, name)) = stated {
         return known(number, format!("the environment variable {name}"));
     }
-    declared_port(profile, container)
+    let declared = declared_port(profile, container);
+    // A variable that takes its value from elsewhere moves the port, and nobody can say where to.
+    let hidden = container.environment().find(|(name, _)| profile.port_environment.contains(name));
+    match (hidden, &declared) {
+        (Some((name, _)), ClientPort::Known { source, .. }) if source != DECLARED => ClientPort::Ambiguous(format!(
+            "the environment variable {name} says the port, and its value is not in the manifest"
+        )),
+        _ => declared,
+    }
 }
+
+const DECLARED: &str = "the declared port";
 
 fn declared_port(profile: &Profile, container: &Container<'_>) -> ClientPort {
     let declared: Vec<_> =
         container.tcp_ports().filter_map(|(name, number)| Some((name, u16::try_from(number).ok()?))).collect();
-    let known = |number: u16| ClientPort::Known { number, source: "the declared port".to_owned() };
+    let known = |number: u16| ClientPort::Known { number, source: DECLARED.to_owned() };
     if let Some((_, number)) = declared.iter().find(|(_, number)| *number == profile.port) {
         return known(*number);
     }

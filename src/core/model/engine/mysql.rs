@@ -114,7 +114,7 @@ fn during_recovery(call: &Call) -> Option<Answer> {
     match call.program() {
         // `ping` forgives a refused login, but not a refused connection.
         "mysqladmin" | "mariadb-admin" | "mysql" | "mariadb" | "mysqlsh" => {
-            Some(Answer { outcome: Outcome::Fails, output: None })
+            Some(Answer { outcome: Outcome::Fails, output: Some("") })
         }
         _ => None,
     }

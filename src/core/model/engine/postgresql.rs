@@ -65,7 +65,7 @@ fn during_recovery(call: &Call) -> Option<Answer> {
     match call.program() {
         // 1 while it is rejecting, whatever is asked; a wrong argument fails too.
         "pg_isready" => Some(Answer { outcome: Outcome::Fails, output: Some("rejecting connections") }),
-        "psql" => Some(Answer { outcome: Outcome::Fails, output: None }),
+        "psql" => Some(Answer { outcome: Outcome::Fails, output: Some("") }),
         _ => None,
     }
 }

@@ -117,6 +117,13 @@ fn the_port_is_the_one_that_is_asked_already() {
         5432
     );
     assert_eq!(known(&json!({"name": "a", "image": "redis", "args": ["--port", "0", "--tls-port", "6380"]})), 6380);
+    let elsewhere = json!({"name": "a", "image": "postgres", "livenessProbe": exec("pg_isready -h primary -p 5433")});
+    assert_eq!(known(&elsewhere), 5432, "the other server's port is not this one's");
+    let hidden = json!([{"name": "PGPORT", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}]);
+    let undeclared = json!({"name": "a", "image": "postgres", "env": hidden});
+    assert!(matches!(port(&undeclared), ClientPort::Ambiguous(why) if why.contains("PGPORT")));
+    let declared = json!({"name": "a", "image": "postgres", "env": hidden, "ports": [{"containerPort": 5432}]});
+    assert_eq!(known(&declared), 5432);
     let two = json!({"name": "a", "image": "postgres", "ports": [{"containerPort": 1}, {"containerPort": 2}]});
     assert!(matches!(port(&two), ClientPort::Ambiguous(_)));
 }
@@ -152,6 +159,24 @@ fn what_a_probe_does_during_recovery() {
     assert_eq!(ask("postgres", json!({"tcpSocket": {"port": 5432}})), (Outcome::Passes, Check::Socket));
     assert_eq!(ask("mariadb", json!({"tcpSocket": {"port": 3306}})), (Outcome::Fails, Check::Socket));
     assert_eq!(ask("mysql", exec(&["mysqladmin", "ping"])), (Outcome::Fails, Check::Client));
+    let alive = exec(&["bash", "-ec", "mysqladmin ping -p\"$x\" | grep \"mysqld is alive\""]);
+    assert_eq!(ask("mysql", alive), (Outcome::Fails, Check::Client));
+    // Another server's recovery is not this one's.
+    for elsewhere in [
+        exec(&["pg_isready", "-h", "primary.db"]),
+        exec(&["sh", "-c", "exec psql --host=primary.db -c 'select 1'"]),
+        exec(&["psql", "postgresql://app@primary.db:5433/app", "-c", "select 1"]),
+    ] {
+        assert_eq!(ask("postgres", elsewhere), (Outcome::Unknown, Check::Client));
+    }
+    for here in [
+        exec(&["pg_isready", "-h", "127.0.0.1"]),
+        exec(&["pg_isready", "-h/var/run/postgresql"]),
+        exec(&["sh", "-c", "pg_isready --host $POD_IP"]),
+        exec(&["psql", "postgresql://app@[::1]:5432/app", "-c", "select 1"]),
+    ] {
+        assert_eq!(ask("postgres", here), (Outcome::Fails, Check::Client));
+    }
     assert_eq!(ask("redis", exec(&["redis-cli", "ping"])), (Outcome::Passes, Check::Client));
     assert_eq!(ask("redis", exec(&["sh", "-c", "redis-cli ping | grep PONG"])), (Outcome::Fails, Check::Client));
     assert_eq!(ask("redis", exec(&["sh", "-c", "/health/ping_liveness_local.sh 5"])), (Outcome::Passes, Check::Client));
