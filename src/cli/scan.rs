@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     }
     let policies = read_policies(&args.policy)?;
     let files = files(&args.paths)?;
-    let report = scan(&files, &policies)?;
+    let (report, lost) = scan(&files, &policies)?;
     match args.output {
         Output::Json => print(report.to_json().map_err(Error::Json)?)?,
         Output::Table => {
@@ -91,8 +91,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
             print(if coloured { text.clone() } else { plain() })?;
         }
     }
-    if !report.unread.is_empty() {
-        return Err(Error::Unread(report.unread.len()));
+    if lost > 0 {
+        return Err(Error::Unread(lost));
     }
     Ok(if args.fail_on.fails(report.worst()) { Outcome::Found } else { Outcome::Clean })
 }
@@ -143,12 +143,15 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
 #[derive(Default)]
 struct FileReport {
     documents: usize,
+    /// Documents that could not be read at all.
+    lost: usize,
     unread: Vec<UnreadDocument>,
     workloads: Vec<WorkloadReport>,
 }
 
-/// Scans the files on all processors, one file at a time on each, and keeps their order.
-fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
+/// Scans the files on all processors, one file at a time on each, and keeps their order. Also counts the documents
+/// that could not be read.
+fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let progress = Progress::start(files.len());
@@ -178,15 +181,17 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
     }
     all.sort_by_key(|(index, _)| *index);
     let mut report = Report::new();
+    let mut lost = 0;
     for (_, file) in all {
         report.summary.files += 1;
         report.summary.documents += file.documents;
+        lost += file.lost;
         report.unread.extend(file.unread);
         for workload in file.workloads {
             report.add(workload);
         }
     }
-    Ok(report)
+    Ok((report, lost))
 }
 
 fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
@@ -199,21 +204,21 @@ fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
     }
     let file = path.display().to_string();
     let reading = manifest::read(&bytes);
-    let unread = reading.problems.into_iter().map(|problem| UnreadDocument {
-        file: file.clone(),
-        line: problem.line,
-        column: problem.column,
-        reason: problem.reason.to_string(),
-    });
-    let mut result = FileReport { documents: reading.documents.len(), unread: unread.collect(), workloads: Vec::new() };
-    for document in reading.documents.into_iter().filter(|document| manifest::has_pod_template(&document.value)) {
+    let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
+    for problem in reading.problems {
+        result.lost += usize::from(problem.reason.loses_document());
+        let (line, column, reason) = (problem.line, problem.column, problem.reason.to_string());
+        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason });
+    }
+    for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
         result.workloads.push(judge_document(&file, document, policies));
     }
     Ok(result)
 }
 
 fn judge_document(file: &str, document: Document, policies: &[Policy]) -> WorkloadReport {
-    let source = Source { file: file.to_owned(), document: document.index, line: document.line };
+    let source = Source { file: file.to_owned(), document: document.document, line: document.line };
+    let source_line = document.line;
     let positions = document.positions;
     let workload = Workload::new(document.value);
     let defaults = PolicySpec::default();
@@ -230,7 +235,10 @@ fn judge_document(file: &str, document: Document, policies: &[Policy]) -> Worklo
         policy,
         owner,
         judgement,
-        |pointer| positions.of(pointer).map_or((1, 1), |position| (position.line, position.column)),
+        |pointer| {
+            let position = positions.key_position(workload.json(), pointer);
+            position.map_or((source_line, 1), |position| (position.line, position.column))
+        },
     )
 }
 
