@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::{Error, Outcome, print};
-use crate::api::{ClusterProbePolicySpec, PolicySpec};
+use crate::api::{self, ClusterProbePolicySpec, PolicySpec};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
 use crate::core::model::workload::Workload;
-use crate::core::rollout::judge;
+use crate::core::rollout::{judge, policy_problems};
 use crate::manifest::{self, Document};
 use crate::report::{self, Report, Source, UnreadDocument, WorkloadReport};
 
@@ -130,9 +130,9 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
         }
         return Ok(());
     }
-    let is_manifest = path.extension().is_some_and(|extension| {
-        ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known))
-    });
+    let is_manifest = path
+        .extension()
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
     if named || is_manifest {
         files.push(path.to_owned());
     }
@@ -260,13 +260,20 @@ fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
                 "ProbePolicy" => serde_json::from_value::<PolicySpec>(spec).map(|spec| (spec, None)),
                 "ClusterProbePolicy" => serde_json::from_value::<ClusterProbePolicySpec>(spec)
                     .map(|spec| (spec.policy, spec.namespace_selector)),
-                other => return Err(wrong(document.line, format!("{other} is no ProbePolicy and no ClusterProbePolicy"))),
+                other => {
+                    return Err(wrong(document.line, format!("{other} is no ProbePolicy and no ClusterProbePolicy")));
+                }
             };
+            let [namespaced, cluster] = api::definitions();
+            let definition = if kind == "ProbePolicy" { namespaced } else { cluster };
+            if let Some(field) = api::unknown_fields(&definition, &document.value).into_iter().next() {
+                return Err(wrong(document.line, format!("there is no field {field}")));
+            }
             let (spec, namespace_selector) = parsed.map_err(|error| wrong(document.line, format!("spec: {error}")))?;
             let namespace = (kind == "ProbePolicy").then(|| text("/metadata/namespace").unwrap_or_default());
             let reference = PolicyReference { namespace, name: text("/metadata/name").unwrap_or_default() };
             let policy = Policy { reference, spec, namespace_selector };
-            if let Some(problem) = policy.problems().into_iter().next() {
+            if let Some(problem) = policy_problems(&policy).into_iter().next() {
                 return Err(wrong(document.line, problem));
             }
             policies.push(policy);

@@ -103,7 +103,9 @@ mod tests {
 
     #[test]
     fn a_manifest_is_fixed_by_its_owner() {
-        let judgement = judged(&json!({"name": "db", "image": "postgres:16", "livenessProbe": {"exec": {"command": ["pg_isready"]}}}));
+        let judgement = judged(
+            &json!({"name": "db", "image": "postgres:16", "livenessProbe": {"exec": {"command": ["pg_isready"]}}}),
+        );
         assert_eq!((judgement.decision, judgement.reason), (Decision::Patch, "Fixable"));
         let plan = judgement.plan.unwrap();
         assert!(plan.template_patch.pointer("/spec/template/spec/containers/0/livenessProbe/exec").unwrap().is_null());
@@ -111,7 +113,8 @@ mod tests {
 
     #[test]
     fn what_is_no_database_is_left_in_peace() {
-        let judgement = judged(&json!({"name": "web", "image": "nginx", "livenessProbe": {"exec": {"command": ["true"]}}}));
+        let judgement =
+            judged(&json!({"name": "web", "image": "nginx", "livenessProbe": {"exec": {"command": ["true"]}}}));
         assert_eq!((judgement.decision, judgement.reason), (Decision::Noop, "NoDatabase"));
         assert!(judgement.findings.is_empty());
     }
