@@ -7,6 +7,7 @@
 mod completions;
 mod crds;
 mod run;
+mod scan;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Scan(scan::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -41,6 +43,7 @@ impl Cli {
     pub fn run(self) -> Result<Outcome, Error> {
         match self.command {
             Command::Run(args) => run::run(args),
+            Command::Scan(args) => scan::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
@@ -52,12 +55,15 @@ impl Cli {
 pub enum Outcome {
     /// Nothing to complain about.
     Clean,
+    /// There are findings at or above the asked severity.
+    Found,
 }
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Clean => Self::SUCCESS,
+            Outcome::Found => Self::from(1),
         }
     }
 }
@@ -81,6 +87,30 @@ pub enum Error {
     /// Standard output does not take what we print.
     #[error("cannot write to standard output")]
     Print(#[source] io::Error),
+    /// A file or folder that the user named cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// What was to be read.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A policy file cannot be used.
+    #[error("{}:{line}: {reason}", path.display())]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// The line of the document.
+        line: u32,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Parts of the input could not be read; the report names them.
+    #[error("{0} documents could not be read; the report says where and why, and covers the rest")]
+    Unread(usize),
+    /// A value of ours has no JSON form.
+    #[error("cannot print the report as JSON")]
+    Json(#[source] serde_json::Error),
     /// A file or folder that the user named cannot be written.
     #[error("cannot write {}", path.display())]
     Write {

@@ -7,7 +7,7 @@ use crate::core::model::pointer::Pointer;
 use crate::core::model::workload::Container;
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
@@ -29,7 +29,7 @@ impl fmt::Display for Severity {
 }
 
 /// What may be done about it without asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 pub enum Applicability {
     /// Nothing: a person has to decide.
     ReportOnly,

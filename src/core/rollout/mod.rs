@@ -4,6 +4,7 @@ mod effect;
 mod fit;
 mod gate;
 mod kill_loop;
+mod offline;
 mod outcome;
 mod pod_template;
 mod step;
@@ -14,6 +15,7 @@ pub use effect::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, P
 pub use fit::{node_capacity, shortage};
 pub use gate::is_rolling;
 pub use kill_loop::{KillLoop, kill_loop};
+pub use offline::{Judgement, judge};
 pub use outcome::{Decision, Outcome};
 pub use pod_template::render_pod;
 pub use step::{Progress, step};

@@ -1,0 +1,308 @@
+//! `reprieve scan`: manifests in, findings out.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use super::{Error, Outcome, print};
+use crate::api::{self, ClusterProbePolicySpec, PolicySpec};
+use crate::core::detect::Severity;
+use crate::core::model::owner::Ownership;
+use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
+use crate::core::model::workload::Workload;
+use crate::core::rollout::{judge, policy_problems};
+use crate::manifest::{self, Document};
+use crate::report::{self, Report, Source, UnreadDocument, WorkloadReport};
+
+/// Below this nobody wonders whether it still works.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Find probes and requests in manifests that would kill a recovering database.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Files and folders (searched for .yaml, .yml and .json), or - for standard input.
+    #[arg(value_name = "PATH", required_unless_present = "print_schema")]
+    paths: Vec<PathBuf>,
+    /// Apply these policies, as the operator would. Without one the defaults count.
+    #[arg(long, value_name = "FILE")]
+    policy: Vec<PathBuf>,
+    /// How the report looks.
+    #[arg(long, short, value_enum, default_value_t)]
+    output: Output,
+    /// Exit with 1 if there is a finding of this severity or above.
+    #[arg(long, value_enum, default_value_t)]
+    fail_on: FailOn,
+    /// Print the JSON Schema of the JSON report, and do nothing else.
+    #[arg(long)]
+    print_schema: bool,
+}
+
+/// How the report looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people: grouped by workload, a sentence for each finding.
+    #[default]
+    Table,
+    /// For machines; see --print-schema.
+    Json,
+}
+
+/// From which severity on a finding is a failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Critical,
+    #[default]
+    Warning,
+    Info,
+    Never,
+}
+
+impl FailOn {
+    fn fails(self, worst: Option<Severity>) -> bool {
+        let least = match self {
+            Self::Critical => Severity::Critical,
+            Self::Warning => Severity::Warning,
+            Self::Info => Severity::Info,
+            Self::Never => return false,
+        };
+        worst.is_some_and(|worst| worst >= least)
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
+    if args.print_schema {
+        let text = serde_json::to_string_pretty(&report::schema()).map_err(Error::Json)?;
+        print(text + "\n")?;
+        return Ok(Outcome::Clean);
+    }
+    let policies = read_policies(&args.policy)?;
+    let files = files(&args.paths)?;
+    let (report, lost) = scan(&files, &policies)?;
+    match args.output {
+        Output::Json => print(report.to_json().map_err(Error::Json)?)?,
+        Output::Table => {
+            let text = report.to_table();
+            let plain = || anstream::adapter::strip_str(&text).to_string();
+            let coloured = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+            print(if coloured { text.clone() } else { plain() })?;
+        }
+    }
+    if lost > 0 {
+        return Err(Error::Unread(lost));
+    }
+    Ok(if args.fail_on.fails(report.worst()) { Outcome::Found } else { Outcome::Clean })
+}
+
+/// The files to scan, folders searched in the order of their names.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path == Path::new("-") {
+            files.push(path.clone());
+        } else {
+            collect(path, true, &mut files)?;
+        }
+    }
+    Ok(files)
+}
+
+fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
+        let mut entries: Vec<PathBuf> = fs::read_dir(path)
+            .map_err(unreadable)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<io::Result<_>>()
+            .map_err(unreadable)?;
+        entries.sort();
+        for entry in entries {
+            // Folders such as .git hold no manifests.
+            let is_hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            // A link that leads nowhere, or back up, is not what was asked for.
+            if !is_hidden && !entry.is_symlink() {
+                collect(&entry, false, files)?;
+            }
+        }
+        return Ok(());
+    }
+    let is_manifest = path
+        .extension()
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
+    if named || is_manifest {
+        files.push(path.to_owned());
+    }
+    Ok(())
+}
+
+/// What one file came to.
+#[derive(Default)]
+struct FileReport {
+    documents: usize,
+    /// Documents that could not be read at all.
+    lost: usize,
+    unread: Vec<UnreadDocument>,
+    workloads: Vec<WorkloadReport>,
+}
+
+/// Scans the files on all processors, one file at a time on each, and keeps their order. Also counts the documents
+/// that could not be read.
+fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error> {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
+    let progress = Progress::start(files.len());
+    let results: Vec<Result<Vec<(usize, FileReport)>, Error>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut done = Vec::new();
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(file) = files.get(index) else { return Ok(done) };
+                        progress.at(index);
+                        done.push((index, scan_file(file, policies)?));
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    progress.end();
+    let mut all: Vec<(usize, FileReport)> = Vec::new();
+    for result in results {
+        all.extend(result?);
+    }
+    all.sort_by_key(|(index, _)| *index);
+    let mut report = Report::new();
+    let mut lost = 0;
+    for (_, file) in all {
+        report.summary.files += 1;
+        report.summary.documents += file.documents;
+        lost += file.lost;
+        report.unread.extend(file.unread);
+        for workload in file.workloads {
+            report.add(workload);
+        }
+    }
+    Ok((report, lost))
+}
+
+fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
+    } else {
+        bytes = fs::read(path).map_err(unreadable)?;
+    }
+    let file = path.display().to_string();
+    let reading = manifest::read(&bytes);
+    let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
+    for problem in reading.problems {
+        result.lost += usize::from(problem.reason.loses_document());
+        let (line, column, reason) = (problem.line, problem.column, problem.reason.to_string());
+        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason });
+    }
+    for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
+        result.workloads.push(judge_document(&file, document, policies));
+    }
+    Ok(result)
+}
+
+fn judge_document(file: &str, document: Document, policies: &[Policy]) -> WorkloadReport {
+    let source = Source { file: file.to_owned(), document: document.document, line: document.line };
+    let source_line = document.line;
+    let positions = document.positions;
+    let workload = Workload::new(document.value);
+    let defaults = PolicySpec::default();
+    let (policy, spec) = match select(&workload, None, policies) {
+        Selection::Policy(policy) => (Some(policy.reference.to_string()), &policy.spec),
+        Selection::Nothing | Selection::Conflict(_) | Selection::Missing(_) => (None, &defaults),
+    };
+    let ownership = Ownership::read(&workload);
+    let owner = (ownership.is_reapplied() || ownership.controller.is_some()).then(|| ownership.to_string());
+    let judgement = judge(&workload, spec);
+    WorkloadReport::new(
+        source,
+        (workload.kind(), workload.namespace(), workload.name()),
+        policy,
+        owner,
+        judgement,
+        |pointer| {
+            let position = positions.key_position(workload.json(), pointer);
+            position.map_or((source_line, 1), |position| (position.line, position.column))
+        },
+    )
+}
+
+/// Reads policies as the operator would: with their validation, and no field that nobody knows.
+fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
+    let mut policies = Vec::new();
+    for path in files {
+        let bytes = fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
+        let reading = manifest::read(&bytes);
+        let wrong = |line: u32, reason: String| Error::Policy { path: path.clone(), line, reason };
+        if let Some(problem) = reading.problems.into_iter().next() {
+            return Err(wrong(problem.line, problem.reason.to_string()));
+        }
+        for document in reading.documents {
+            let kind = document.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("").to_owned();
+            let text = |pointer: &str| document.value.pointer(pointer).and_then(|v| v.as_str()).map(str::to_owned);
+            let spec = document.value.get("spec").cloned().unwrap_or_default();
+            let parsed = match kind.as_str() {
+                "ProbePolicy" => serde_json::from_value::<PolicySpec>(spec).map(|spec| (spec, None)),
+                "ClusterProbePolicy" => serde_json::from_value::<ClusterProbePolicySpec>(spec)
+                    .map(|spec| (spec.policy, spec.namespace_selector)),
+                other => {
+                    return Err(wrong(document.line, format!("{other} is no ProbePolicy and no ClusterProbePolicy")));
+                }
+            };
+            let [namespaced, cluster] = api::definitions();
+            let definition = if kind == "ProbePolicy" { namespaced } else { cluster };
+            if let Some(field) = api::unknown_fields(&definition, &document.value).into_iter().next() {
+                return Err(wrong(document.line, format!("there is no field {field}")));
+            }
+            let (spec, namespace_selector) = parsed.map_err(|error| wrong(document.line, format!("spec: {error}")))?;
+            let namespace = (kind == "ProbePolicy").then(|| text("/metadata/namespace").unwrap_or_default());
+            let reference = PolicyReference { namespace, name: text("/metadata/name").unwrap_or_default() };
+            let policy = Policy { reference, spec, namespace_selector };
+            if let Some(problem) = policy_problems(&policy).into_iter().next() {
+                return Err(wrong(document.line, problem));
+            }
+            policies.push(policy);
+        }
+    }
+    Ok(policies)
+}
+
+/// A line on the terminal, once it takes long.
+struct Progress {
+    total: usize,
+    started: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    fn start(total: usize) -> Self {
+        Self { total, started: Instant::now(), shown: io::stderr().is_terminal() }
+    }
+
+    fn at(&self, index: usize) {
+        if self.shown && index.is_multiple_of(64) && self.started.elapsed() > QUIET {
+            anstream::eprint!("\rscanning {index} of {} files", self.total);
+        }
+    }
+
+    fn end(&self) {
+        if self.shown && self.started.elapsed() > QUIET {
+            anstream::eprint!("\r{:60}\r", "");
+        }
+    }
+}

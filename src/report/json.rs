@@ -1,0 +1,15 @@
+//! The report as JSON, and its schema.
+
+use serde_json::Value;
+
+use super::Report;
+
+/// The JSON Schema of the report, as `reprieve scan --print-schema` prints it. Within a version fields are only added.
+#[must_use]
+pub fn schema() -> Value {
+    schemars::schema_for!(Report).to_value()
+}
+
+pub(super) fn print(report: &Report) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(report).map(|text| text + "\n")
+}

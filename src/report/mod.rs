@@ -1,0 +1,259 @@
+//! Findings in words: the report of a scan, and the forms in which it is printed.
+
+mod json;
+mod table;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::core::detect::{Applicability, Finding, Severity};
+use crate::core::rollout::Judgement;
+
+pub use json::schema;
+
+/// What a scan came to. Serialises to the published shape; fields are only ever added to it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The version of the shape.
+    pub api_version: &'static str,
+    /// The version of the program.
+    pub reprieve: &'static str,
+    /// Counts.
+    pub summary: Summary,
+    /// What could not be read, with its place.
+    pub unread: Vec<UnreadDocument>,
+    /// Every workload with a pod template, in the order of the input.
+    pub workloads: Vec<WorkloadReport>,
+}
+
+/// Counts over everything that was scanned.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Summary {
+    /// Files read.
+    pub files: usize,
+    /// Documents in them.
+    pub documents: usize,
+    /// Workloads among those.
+    pub workloads: usize,
+    /// Findings by severity.
+    pub findings: FindingCounts,
+}
+
+/// Findings by severity.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct FindingCounts {
+    /// Kill a database that would have come back.
+    pub critical: usize,
+    /// Will hurt under load.
+    pub warning: usize,
+    /// Worth knowing.
+    pub info: usize,
+}
+
+/// Something that could not be read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnreadDocument {
+    /// The file, `-` for standard input.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+    /// Why, and what to do.
+    pub reason: String,
+}
+
+/// Where a workload stands.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Source {
+    /// The file, `-` for standard input.
+    pub file: String,
+    /// Which document of it, from 1.
+    pub document: usize,
+    /// Its first line, from 1.
+    pub line: u32,
+}
+
+/// One workload.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WorkloadReport {
+    /// Where it stands.
+    pub source: Source,
+    /// For example `StatefulSet`.
+    pub kind: String,
+    /// Empty where the manifest leaves it to whoever applies it.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The policy that was applied, `NAMESPACE/NAME`; null for the defaults.
+    pub policy: Option<String>,
+    /// Who re-applies it, as far as marks tell; null where none do.
+    pub owner: Option<String>,
+    /// Its containers.
+    pub containers: Vec<ContainerReport>,
+    /// What was found.
+    pub findings: Vec<FindingReport>,
+    /// Patch, Advise, Defer, Refuse, Halt or Noop.
+    pub decision: String,
+    /// A sentence.
+    pub reason: String,
+    /// Swap or Additive; null where nothing would be sent.
+    pub remedy: Option<String>,
+    /// The strategic merge patch; null where nothing would be sent.
+    pub patch: Option<Value>,
+}
+
+/// One container.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContainerReport {
+    /// Its name.
+    pub name: String,
+    /// The database in it; null where there is none.
+    pub engine: Option<String>,
+    /// Certain, Probable, Hint or Unsure; null where there is no database.
+    pub confidence: Option<String>,
+    /// What that rests on.
+    pub evidence: Vec<String>,
+}
+
+/// One finding, with its place in the file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FindingReport {
+    /// For example `RP001`.
+    pub rule: &'static str,
+    /// For example `exec-liveness-during-recovery`.
+    pub name: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What may be done about it.
+    pub applicability: Applicability,
+    /// The container.
+    pub container: String,
+    /// The probe or field, as a JSON pointer into the object.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1.
+    pub column: u32,
+    /// What was found.
+    pub message: String,
+    /// The numbers that it rests on.
+    pub evidence: Map<String, Value>,
+    /// What to do.
+    pub fix: String,
+}
+
+impl Report {
+    /// An empty report.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            api_version: "reprieve.dev/report/v1",
+            reprieve: env!("CARGO_PKG_VERSION"),
+            summary: Summary::default(),
+            unread: Vec::new(),
+            workloads: Vec::new(),
+        }
+    }
+
+    /// Adds a workload and counts its findings.
+    pub fn add(&mut self, workload: WorkloadReport) {
+        self.summary.workloads += 1;
+        for finding in &workload.findings {
+            let counts = &mut self.summary.findings;
+            *match finding.severity {
+                Severity::Critical => &mut counts.critical,
+                Severity::Warning => &mut counts.warning,
+                Severity::Info => &mut counts.info,
+            } += 1;
+        }
+        self.workloads.push(workload);
+    }
+
+    /// The worst finding.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.workloads.iter().flat_map(|workload| &workload.findings).map(|finding| finding.severity).max()
+    }
+
+    /// The report as JSON.
+    ///
+    /// # Errors
+    /// Never, for what is in it; the type is that of the serialiser.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        json::print(self)
+    }
+
+    /// The report for people. Colours are for the caller to strip where nobody sees them.
+    #[must_use]
+    pub fn to_table(&self) -> String {
+        table::print(self)
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WorkloadReport {
+    /// The report of a workload that was judged offline. `place` gives line and column of a pointer.
+    #[must_use]
+    pub fn new(
+        source: Source,
+        identity: (&str, &str, &str),
+        policy: Option<String>,
+        owner: Option<String>,
+        judgement: Judgement,
+        place: impl Fn(&crate::core::model::pointer::Pointer) -> (u32, u32),
+    ) -> Self {
+        let (kind, namespace, name) = identity;
+        let findings = judgement.findings.iter().map(|finding| finding_report(finding, &place)).collect();
+        Self {
+            source,
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            policy,
+            owner,
+            containers: judgement
+                .containers
+                .into_iter()
+                .map(|(name, database)| ContainerReport {
+                    name,
+                    engine: database.as_ref().map(|database| database.profile.engine.to_string()),
+                    confidence: database.as_ref().map(|database| database.confidence.name().to_owned()),
+                    evidence: database.map(|database| database.evidence).unwrap_or_default(),
+                })
+                .collect(),
+            findings,
+            decision: judgement.decision.to_string(),
+            reason: judgement.message,
+            remedy: judgement.plan.as_ref().map(|plan| plan.remedy.to_string()),
+            patch: judgement.plan.map(|plan| plan.template_patch),
+        }
+    }
+}
+
+fn finding_report(
+    finding: &Finding,
+    place: impl Fn(&crate::core::model::pointer::Pointer) -> (u32, u32),
+) -> FindingReport {
+    let (line, column) = place(&finding.pointer);
+    FindingReport {
+        rule: finding.rule,
+        name: finding.name,
+        severity: finding.severity,
+        applicability: finding.applicability,
+        container: finding.container.clone(),
+        path: finding.pointer.as_str().to_owned(),
+        line,
+        column,
+        message: finding.message.clone(),
+        evidence: finding.evidence.clone(),
+        fix: finding.fix.clone(),
+    }
+}
