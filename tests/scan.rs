@@ -144,6 +144,25 @@ fn folders_are_searched_and_policies_are_applied() {
 }
 
 #[test]
+fn a_policy_reaches_what_leaves_its_namespace_open_and_doubts_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = write(folder.path(), "policy.yaml", POLICY);
+    let open = LOOPING.replace("  namespace: db\n", "");
+    let (_, report) = report(&["--policy", &policy, "-"], &open);
+    assert_eq!(report["workloads"][0]["policy"], "ProbePolicy db/patient");
+    let elsewhere = LOOPING.replace("namespace: db", "namespace: web");
+    let (_, report) = self::report(&["--policy", &policy, "-"], &elsewhere);
+    assert_eq!(report["workloads"][0]["policy"], Value::Null);
+    let twin = write(folder.path(), "twin.yaml", &POLICY.replace("patient", "twin"));
+    let (_, report) = self::report(&["--policy", &policy, "--policy", &twin, "-"], LOOPING);
+    let reason = report["workloads"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("ProbePolicy db/patient and ProbePolicy db/twin select it"), "{reason}");
+    let named = LOOPING.replace("  name: pg\n", "  name: pg\n  annotations: {reprieve.dev/policy: gone}\n");
+    let (_, report) = self::report(&["-"], &named);
+    assert!(report["workloads"][0]["reason"].as_str().unwrap().contains("it names ProbePolicy db/gone"), "{report}");
+}
+
+#[test]
 fn a_policy_that_cannot_be_used_is_an_error_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     for (text, expected) in [

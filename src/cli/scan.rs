@@ -222,13 +222,34 @@ fn judge_document(file: &str, document: Document, policies: &[Policy]) -> Worklo
     let positions = document.positions;
     let workload = Workload::new(document.value);
     let defaults = PolicySpec::default();
-    let (policy, spec) = match select(&workload, None, policies) {
-        Selection::Policy(policy) => (Some(policy.reference.to_string()), &policy.spec),
-        Selection::Nothing | Selection::Conflict(_) | Selection::Missing(_) => (None, &defaults),
+    let reaching = reaching(policies, workload.namespace());
+    let given = |policy: &Policy| {
+        let index = reaching.iter().position(|other| std::ptr::eq(other, policy));
+        index.and_then(|index| policies.get(index)).unwrap_or(policy).reference.to_string()
     };
+    let mut policy = None;
+    let mut spec = &defaults;
+    let mut doubt = None;
+    match select(&workload, None, &reaching) {
+        Selection::Nothing => {}
+        Selection::Policy(selected) => {
+            policy = Some(given(selected));
+            spec = &selected.spec;
+        }
+        Selection::Conflict(several) => {
+            let names: Vec<_> = several.into_iter().map(given).collect();
+            doubt = Some(format!("{} select it, so none of them counts", names.join(" and ")));
+        }
+        Selection::Missing(named) => {
+            doubt = Some(format!("it names {named}, which was not given (--policy), so the defaults count"));
+        }
+    }
     let ownership = Ownership::read(&workload);
     let owner = (ownership.is_reapplied() || ownership.controller.is_some()).then(|| ownership.to_string());
-    let judgement = judge(&workload, spec);
+    let mut judgement = judge(&workload, spec);
+    if let Some(doubt) = doubt {
+        judgement.message = format!("{}. {doubt}", judgement.message);
+    }
     WorkloadReport::new(
         source,
         (workload.kind(), workload.namespace(), workload.name()),
@@ -240,6 +261,17 @@ fn judge_document(file: &str, document: Document, policies: &[Policy]) -> Worklo
             position.map_or((source_line, 1), |position| (position.line, position.column))
         },
     )
+}
+
+/// The policies as they reach a namespace. A manifest that leaves its namespace to whoever applies it is reached by all.
+fn reaching(policies: &[Policy], namespace: &str) -> Vec<Policy> {
+    let mut policies = policies.to_vec();
+    if namespace.is_empty() {
+        for own in policies.iter_mut().filter_map(|policy| policy.reference.namespace.as_mut()) {
+            own.clear();
+        }
+    }
+    policies
 }
 
 /// Reads policies as the operator would: with their validation, and no field that nobody knows.
