@@ -93,7 +93,8 @@ fn the_registry_gets_exactly_what_its_policy_says() {
             "database/startup timeoutSeconds -",
         ]
     );
-    let digest = &run.outcome.plan.as_ref().unwrap().digest;
+    let plan = run.outcome.plan.as_ref().unwrap();
+    let (digest, asked) = (&plan.digest, &plan.policy);
     let values = [
         ("liveness exec", "-"),
         ("liveness failureThreshold", "6"),
@@ -116,7 +117,10 @@ fn the_registry_gets_exactly_what_its_policy_says() {
     let values: Vec<_> = values.iter().map(|(subject, value)| format!("\"database/{subject}\":\"{value}\"")).collect();
     assert_eq!(
         annotations["reprieve.dev/state"],
-        json!(format!("{{\"version\":1,\"plan\":\"{digest}\",\"writes\":1,\"values\":{{{}}}}}", values.join(",")))
+        json!(format!(
+            "{{\"version\":1,\"plan\":\"{digest}\",\"writes\":1,\"values\":{{{}}},\"policy\":\"{asked}\"}}",
+            values.join(",")
+        ))
     );
     let rules: std::collections::BTreeSet<_> = run.rules().into_iter().collect();
     assert_eq!(rules.into_iter().collect::<Vec<_>>(), ["RP001", "RP004", "RP005", "RP009", "RP011"]);

@@ -102,6 +102,9 @@ pub struct WorkloadStatus {
     /// The digest of the plan that was written last, also where the object has lost its annotations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_plan: Option<String>,
+    /// Stands for what the policy asked for then. What was taken back is not written again until that changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_policy: Option<String>,
     /// Writes of ours to this object so far.
     #[serde(default)]
     pub writes: i32,

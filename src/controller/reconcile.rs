@@ -126,12 +126,7 @@ impl Context {
 
     fn observe(&self, key: &Key, workload: Workload, policy: &Policy, own: &CachedPolicy) -> Observation {
         let pods = self.stores.pods_of(&workload);
-        let rolling_elsewhere = self
-            .ledger
-            .under(&policy.reference)
-            .iter()
-            .filter(|(other, entry)| other != key && self.is_rolling(other, entry))
-            .count();
+        let rolling_elsewhere = self.rolling_elsewhere(key, policy);
         let memory = self.memory(key, &workload, &[own]);
         Observation { workload, policy: policy.clone(), pods, rolling_elsewhere, memory, now: (self.options.now)() }
     }
@@ -144,11 +139,22 @@ impl Context {
             .or_else(|| policies.iter().find_map(|policy| remembered(policy, workload)))
     }
 
-    fn is_rolling(&self, key: &Key, entry: &Entry) -> bool {
-        let Some(cached) = self.stores.workload(key) else { return false };
+    /// How many other workloads of a policy are rolling, by the caches: what was looked at in this process is not all.
+    fn rolling_elsewhere(&self, key: &Key, policy: &Policy) -> usize {
+        let usable: Vec<Policy> = self.stores.policies().into_iter().filter_map(|cached| cached.policy.ok()).collect();
+        let is_carried = |other: &Key, workload: &Workload| {
+            let labels = self.stores.namespace_labels(&other.namespace);
+            matches!(select(workload, labels.as_ref(), &usable), Selection::Policy(own) if own.reference == policy.reference)
+        };
+        let others = self.stores.all_workloads().into_iter().filter(|(other, _)| other != key);
+        others.filter(|(other, workload)| self.is_rolling(other, workload) && is_carried(other, workload)).count()
+    }
+
+    /// Whether a workload is rolling, or is about to: the cache may not have our last write yet.
+    fn is_rolling(&self, key: &Key, cached: &Workload) -> bool {
         let generation = cached.json().pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
-        let unseen = entry.wrote_generation.is_some_and(|wrote| generation < wrote);
-        unseen || is_rolling(&cached)
+        let wrote = self.ledger.get(key).and_then(|entry| entry.wrote_generation);
+        wrote.is_some_and(|wrote| generation < wrote) || is_rolling(cached)
     }
 
     /// Walks the path of the step function. Returns the outcome, and the generation that a write made.
@@ -246,7 +252,8 @@ fn remembered(own: &CachedPolicy, workload: &Workload) -> Option<Memory> {
     let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
     let entry = entries.iter().find(|entry| text(entry, "uid").as_deref() == Some(workload.uid()))?;
     let writes = entry.get("writes").and_then(Value::as_i64).and_then(|writes| i32::try_from(writes).ok())?;
-    Some(Memory { plan: text(entry, "writtenPlan")?, writes })
+    let policy = text(entry, "writtenPolicy").unwrap_or_default();
+    Some(Memory { plan: text(entry, "writtenPlan")?, writes, policy })
 }
 
 /// An outcome of the shell itself, before the core has seen the workload.

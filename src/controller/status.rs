@@ -313,6 +313,11 @@ fn workload_status(with_namespace: bool, key: &Key, entry: &Entry) -> WorkloadSt
         finding_count: i32::try_from(outcome.findings.len()).unwrap_or(i32::MAX),
         plan_digest: plan.map(|plan| plan.digest.clone()),
         written_plan: outcome.written.as_ref().map(|written| written.plan.clone()),
+        written_policy: outcome
+            .written
+            .as_ref()
+            .map(|written| written.policy.clone())
+            .filter(|digest| !digest.is_empty()),
         writes: outcome.written.as_ref().map_or(0, |written| written.writes),
         patch: plan.map(|plan| plan.template_patch.to_string()),
     }

@@ -65,7 +65,7 @@ proptest! {
         }
         let observation = Observation {
             workload, pods, policy, rolling_elsewhere: 0, now: "2026-12-05T02:30:00Z".parse().unwrap(),
-            memory: Some(Memory { plan: String::new(), writes: i32::MAX }),
+            memory: Some(Memory { plan: String::new(), writes: i32::MAX, policy: String::new() }),
         };
         let mut answers = answers.into_iter();
         let mut server = Server::holding(&json!({"kind": "StatefulSet"}));

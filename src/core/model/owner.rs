@@ -15,8 +15,10 @@ use super::workload::{ContainerList, Workload};
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Field managers of one-time commands and of Kubernetes itself: nobody who comes back with a manifest.
-const ONE_TIME: [&str; 14] = [
+const ONE_TIME: [&str; 15] = [
     "reprieve",
+    // As an update, not as an apply: `kubectl rollout undo`, and kubectl before it named its commands.
+    "kubectl",
     "kube-controller-manager",
     "kube-apiserver",
     "before-first-apply",

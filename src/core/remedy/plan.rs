@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::target::{ProbeTarget, ResourceTarget, Target, target};
 use super::verify::normalised;
 use super::{Remedy, patch, record};
+use crate::api::PolicySpec;
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::probe::HandlerKind;
 use crate::core::model::qos::qos_class;
@@ -69,7 +70,7 @@ impl Change {
 }
 
 /// A value on one line, for people and for CEL, which has no JSON parser.
-fn value_text(field: &str, value: &Value) -> String {
+pub(super) fn value_text(field: &str, value: &Value) -> String {
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let text = match field {
         "exec" => value["command"].as_array().map(|c| c.iter().map(words).collect::<Vec<_>>().join(" ")),
@@ -94,6 +95,9 @@ pub struct Plan {
     /// Stands for what the databases are to be, whatever the object's version and however much of it is there already:
     /// a plan of which somebody put back a part is the same plan.
     pub digest: String,
+    /// Stands for what the policy asks of databases, its mode, selector and windows aside. What was taken back is not
+    /// written again until this is another.
+    pub policy: String,
     /// What is no longer found afterwards, or left for a person to decide.
     pub cured: Vec<FindingKey>,
     /// What is still found afterwards.
@@ -176,7 +180,8 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
         notes.push(format!("without its CPU limit the pod goes from QoS class {today} to {then}, as the policy asks"));
     }
     let digest = digest(case, &after);
-    Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, cured, remaining, notes, dials }))
+    let policy = policy_digest(case.policy);
+    Planned::Plan(Box::new(Plan { remedy, template_patch, changes, digest, policy, cured, remaining, notes, dials }))
 }
 
 /// What one look at a workload wants changed.
@@ -267,7 +272,18 @@ fn digest(case: &Case<'_>, after: &Workload) -> String {
     let mut databases: Value =
         case.databases().filter_map(|(container, _)| Some((container.name, of_database(container.name)?))).collect();
     databases.sort_all_objects();
-    let hash = Sha256::digest(databases.to_string().as_bytes());
+    sixteen_digits(&databases)
+}
+
+/// The same for what a policy asks of databases.
+#[must_use]
+pub fn policy_digest(policy: &PolicySpec) -> String {
+    let PolicySpec { databases, liveness, readiness, startup, resources, rules, remedy, .. } = policy;
+    sixteen_digits(&json!([databases, liveness, readiness, startup, resources, rules, remedy]))
+}
+
+fn sixteen_digits(value: &Value) -> String {
+    let hash = Sha256::digest(value.to_string().as_bytes());
     let head: [u8; 8] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
     format!("{:016x}", u64::from_be_bytes(head))
 }
@@ -281,7 +297,7 @@ impl Plan {
             "metadata": {
                 "uid": workload.uid(),
                 "resourceVersion": workload.resource_version(),
-                "annotations": record::annotations(workload, &self.changes, &self.digest, writes),
+                "annotations": record::annotations(workload, &self.changes, &self.digest, writes, &self.policy),
             },
         });
         body["spec"] = self.template_patch["spec"].clone();

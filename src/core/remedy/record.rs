@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::Change;
+use super::plan::{Change, value_text};
 use crate::api::{ORIGINAL_ANNOTATION, STATE_ANNOTATION};
+use crate::core::model::probe::Timing;
+use crate::core::model::quantity::Quantity;
 use crate::core::model::workload::Workload;
 
 /// The operator's own record on an object.
@@ -24,6 +26,9 @@ pub struct State {
     /// What was written, by subject as in the record of originals: a value that is another one by now is its owner's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,
+    /// Digest of what the policy asked for then; see [`super::Plan::policy`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub policy: String,
 }
 
 /// Earlier plans that are remembered; an object that went through more of them has other worries.
@@ -34,6 +39,12 @@ impl State {
     #[must_use]
     pub fn wrote(&self, digest: &str) -> bool {
         self.plan == digest || self.earlier.iter().any(|earlier| earlier == digest)
+    }
+
+    /// Whether everything that was written is still there. What belongs to a container that is gone does not count.
+    #[must_use]
+    pub fn is_in_force(&self, workload: &Workload) -> bool {
+        self.values.iter().all(|(subject, written)| is_in_force(workload, subject, written).unwrap_or(true))
     }
 
     /// Reads the record of a workload. None where there is none; an error where it cannot be read, which is a reason
@@ -51,11 +62,33 @@ impl State {
     }
 }
 
+/// Whether the value of a subject (`CONTAINER/PROBE FIELD`) is the one that was written. None where there is no such
+/// container.
+fn is_in_force(workload: &Workload, subject: &str, written: &str) -> Option<bool> {
+    let (place, field) = subject.split_once(' ')?;
+    let (name, section) = place.split_once('/')?;
+    let container = workload.container(name)?;
+    let section = if section == "resources" { section.to_owned() } else { format!("{section}Probe") };
+    let section = container.json.get(section).unwrap_or(&Value::Null);
+    let found = field.split('.').try_fold(section, |value, step| value.get(step)).filter(|value| !value.is_null());
+    let Some(found) = found else {
+        // A value that is the API's default may be left out by the server.
+        let timing = Timing::ALL.iter().find(|timing| timing.field() == field);
+        return Some(written == "-" || timing.is_some_and(|timing| timing.default_value().to_string() == written));
+    };
+    let same_amount = || {
+        let (found, written) = (Quantity::from_json(found).ok()?, Quantity::parse(written).ok()?);
+        Some(found == written)
+    };
+    let is_amount = field.starts_with("requests.") || field.starts_with("limits.");
+    Some(value_text(field, found) == written || (is_amount && same_amount() == Some(true)))
+}
+
 /// The annotations of a write: what it replaces, and the record of the write itself. An original that an earlier
 /// write recorded stays as long as the value is the one that was written then; a value that its owner has put in its
 /// place meanwhile is the original now.
 #[must_use]
-pub fn annotations(workload: &Workload, changes: &[Change], digest: &str, writes: i32) -> Value {
+pub fn annotations(workload: &Workload, changes: &[Change], digest: &str, writes: i32, policy: &str) -> Value {
     let before = State::read(workload).ok().flatten().unwrap_or_default();
     let earlier = workload.annotation(ORIGINAL_ANNOTATION).unwrap_or("");
     let mut lines: BTreeMap<String, String> =
@@ -79,7 +112,7 @@ pub fn annotations(workload: &Workload, changes: &[Change], digest: &str, writes
     let earlier = written.split_off(written.len().saturating_sub(MOST_EARLIER));
     let mut values = before.values;
     values.extend(changes.iter().map(|change| (change.subject(), change.becomes())));
-    let state = State { version: 1, plan: digest.to_owned(), writes, earlier, values };
+    let state = State { version: 1, plan: digest.to_owned(), writes, earlier, values, policy: policy.to_owned() };
     let state = serde_json::to_string(&state).unwrap_or_default();
     serde_json::json!({ ORIGINAL_ANNOTATION: original.join("\n"), STATE_ANNOTATION: state })
 }
@@ -96,7 +129,7 @@ mod tests {
     }
 
     fn write(workload: &mut Workload, changes: &[Change], digest: &str) -> (String, State) {
-        let written = annotations(workload, changes, digest, 1);
+        let written = annotations(workload, changes, digest, 1, "");
         *workload = Workload::new(json!({"metadata": {"annotations": written}}));
         let original = workload.annotation(ORIGINAL_ANNOTATION).unwrap().to_owned();
         (original, State::read(workload).unwrap().unwrap())

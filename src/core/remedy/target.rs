@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Refusal, Remedy};
+use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::{StartupGuard, same_check};
 use crate::core::detect::rules::missing_requests;
 use crate::core::detect::{Applicability, Case, Finding};
@@ -185,7 +186,10 @@ impl<'a> Builder<'_, 'a> {
         };
         let Some(handler) = handler else { return };
         let period = existing.map_or(PERIOD, |probe| probe.timing(Timing::Period)).max(1);
-        let threshold = if needs_guard { allowance.div_euclid(period) + i64::from(allowance % period != 0) } else { 1 };
+        // A new startup probe must not kill earlier than the liveness did that had the start to itself.
+        let today = liveness.filter(|_| existing.is_none()).map_or(0, |probe| kill_budget(probe).earliest);
+        let least = allowance.max(today.saturating_add(period));
+        let threshold = if needs_guard { least.div_euclid(period) + i64::from(least % period != 0) } else { 1 };
         let timing = |timing| match timing {
             Timing::InitialDelay => (None, 0),
             Timing::Period => (None, period),

@@ -335,7 +335,17 @@ fn kills_no_earlier(before: &Workload, after: &Workload, policy: &PolicySpec) ->
             continue;
         };
         for kind in [ProbeKind::Liveness, ProbeKind::Startup] {
-            let (Some(was), Some(is)) = (earlier.probe(kind), container.probe(kind)) else { continue };
+            let Some(is) = container.probe(kind) else { continue };
+            let Some(was) = earlier.probe(kind) else {
+                // A startup probe that is new kills where the liveness had the start to itself.
+                let killer = earlier.probe(ProbeKind::Liveness).filter(|_| kind == ProbeKind::Startup);
+                let before = killer.map_or(0, |probe| kill_budget(probe).earliest);
+                let after = kill_budget(is).earliest;
+                if after < before {
+                    violations.push(Violation::KillsEarlier { pointer: is.pointer(&container.pointer), before, after });
+                }
+                continue;
+            };
             // What the policy states is taken out of the comparison: the old probe is judged with it.
             let mut baseline = was.json.clone();
             if kind == ProbeKind::Liveness

@@ -30,6 +30,8 @@ pub struct Memory {
     pub plan: String,
     /// Writes so far.
     pub writes: i32,
+    /// Digest of what the policy asked for then, empty where that is not known.
+    pub policy: String,
 }
 
 /// Which pod is dry-run.

@@ -17,7 +17,7 @@ use super::kill_loop::{KillLoop, kill_loop};
 use super::pod_template::render_pod;
 use super::usable::policy_problems;
 use super::{Decision, Outcome};
-use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, RULES, Severity, detect};
 use crate::core::model::owner::last_changed_by;
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::Ignored;
@@ -139,7 +139,7 @@ impl Path<'_> {
     /// Our last write, by the object's own record or by what the policy's status remembers: the later of the two.
     fn written(&self) -> Option<Memory> {
         let record = Record::read(&self.observation.workload).ok().flatten();
-        let record = record.map(|record| Memory { plan: record.plan, writes: record.writes });
+        let record = record.map(|record| Memory { plan: record.plan, writes: record.writes, policy: record.policy });
         [self.observation.memory.clone(), record].into_iter().flatten().max_by_key(|memory| memory.writes)
     }
 
@@ -208,6 +208,10 @@ impl Path<'_> {
             let why = Refusal::new("BeingDeleted", "it is being deleted".to_owned());
             return done(self.outcome(Vec::new(), Decision::Noop, "Clean", &why));
         }
+        if let Some(unknown) = unknown_opt_out(&case.ignored) {
+            let why = Refusal::new("IgnoreUnreadable", unknown);
+            return done(self.outcome(detect(&case), Decision::Refuse, "Refused", &why));
+        }
         let findings = detect(&case);
         if let Some(problem) = workload.problems().first() {
             let why = Refusal::new("Unreadable", format!("{problem}; correct the manifest"));
@@ -233,7 +237,10 @@ impl Path<'_> {
             Planned::Refused(why) => {
                 done(self.outcome(findings, Decision::Refuse, "Refused", refused.as_ref().unwrap_or(&why)))
             }
-            Planned::Nothing(notes) => done(self.nothing_to_write(&case, findings, record.is_some(), refused, &notes)),
+            Planned::Nothing(notes) => {
+                let is_in_force = record.is_some_and(|record| record.is_in_force(workload));
+                done(self.nothing_to_write(&case, findings, is_in_force, refused, &notes))
+            }
             Planned::Plan(plan) => {
                 let writes = self.writes_so_far();
                 let looping = kill_loop(&case, &self.pods(), self.observation.now);
@@ -331,6 +338,12 @@ impl Path<'_> {
         }
         let pods = self.pods();
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
+            let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition");
+            if let Some(held) = partition.and_then(Value::as_i64).filter(|partition| *partition > 0) {
+                return format!(
+                    "updateStrategy.rollingUpdate.partition keeps its pods below ordinal {held} as they are"
+                );
+            }
             return match workload.text("/spec/updateStrategy/type") {
                 "OnDelete" => "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned(),
                 _ => "its pods are being replaced".to_owned(),
@@ -370,8 +383,16 @@ impl Path<'_> {
 
     /// One write for a plan, ever. Whoever took it back is named, not fought.
     fn contested(&self, work: &Work, record: Option<&Record>) -> Option<Refusal> {
-        let by_record = record.is_some_and(|record| record.wrote(&work.plan.digest));
-        let by_memory = self.observation.memory.as_ref().is_some_and(|memory| memory.plan == work.plan.digest);
+        let plan = &work.plan;
+        // The very plan, or another one only because somebody took a part of the last one back: an undo changes who
+        // owns what, and with that the remedy.
+        let by_record = record.is_some_and(|record| {
+            record.wrote(&plan.digest)
+                || (record.policy == plan.policy && !record.is_in_force(&self.observation.workload))
+        });
+        let by_memory = self.observation.memory.as_ref().is_some_and(|memory| {
+            memory.plan == plan.digest || (record.is_none() && memory.writes > 0 && memory.policy == plan.policy)
+        });
         (by_record || by_memory).then(|| {
             let by = match last_changed_by(&self.observation.workload) {
                 Some(change) => format!("{change} changed its template last"),
@@ -380,7 +401,7 @@ impl Path<'_> {
             Refusal::new(
                 "Reverted",
                 format!(
-                    "this very change was written before, and somebody took it back: {by}. It is not written again until the policy or the manifest asks for something else"
+                    "it was patched before, and somebody took that back: {by}. It is not patched again until the policy asks for something else"
                 ),
             )
         })
@@ -687,7 +708,7 @@ impl Path<'_> {
         reason: &'static str,
         message: String,
     ) -> Next {
-        let written = Memory { plan: work.plan.digest.clone(), writes: work.writes };
+        let written = Memory { plan: work.plan.digest.clone(), writes: work.writes, policy: work.plan.policy.clone() };
         let mut outcome = self.end(*work, decision, status, &Refusal::new(reason, message));
         outcome.written = Some(written);
         outcome.wrote = true;
@@ -730,6 +751,19 @@ impl Path<'_> {
             }
         }
     }
+}
+
+/// An opt-out with a mistake in it, in words: somebody wanted something left alone, and it is not clear what.
+fn unknown_opt_out(ignored: &Ignored) -> Option<String> {
+    let Ignored::Rules(ids) = ignored else { return None };
+    let unknown: Vec<_> = ids.iter().filter(|id| !RULES.iter().any(|rule| rule.id == id.as_str())).cloned().collect();
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "the annotation {} names {}, which is no rule: write rule ids such as \"RP004,RP008\", or \"*\" for everything",
+            crate::api::IGNORE_ANNOTATION,
+            unknown.join(", ")
+        )
+    })
 }
 
 /// Violations as one sentence, or nothing where there are none.

@@ -53,6 +53,10 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             continue;
         }
         let budget = kill_budget(probe);
+        let outlasts = budget.earliest >= case.recovery_allowance();
+        if outlasts && database.profile.opens == Opens::Late {
+            continue;
+        }
         let message = if !is_known {
             format!(
                 "{}; if it fails during recovery, it kills {}-{} s after each start",
@@ -84,7 +88,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         let is_certain = is_known && !(unread.is_some() && database.profile.opens == Opens::Late);
         findings.push(
             Finding::new(&RULE, container, "livenessProbe", message, fix)
-                .severity(if guarded || !is_known { Severity::Warning } else { Severity::Critical })
+                .severity(if guarded || !is_known || outlasts { Severity::Warning } else { Severity::Critical })
                 .applicability(if is_certain { Applicability::Safe } else { Applicability::ReportOnly })
                 .with("earliestKillSeconds", budget.earliest)
                 .with("latestKillSeconds", budget.latest)
