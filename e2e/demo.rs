@@ -79,7 +79,7 @@ async fn show(source: &Source, keep: bool) -> Result<(), Failure> {
         note(&format!("export KUBECONFIG={}", folder.join("admin.kubeconfig").display()));
         note("cargo run -- run        # the operator, until Ctrl-C");
         note("To stop it all:");
-        note(&format!("kill {} && rm -r {}", processes.join(" "), folder.display()));
+        note(&format!("kill -9 {} && rm -r {}", processes.join(" "), folder.display()));
     } else {
         drop(namespace);
         cluster.finish().await;

@@ -27,7 +27,7 @@ pub const VERSION: &str = "v1alpha1";
 
 /// Names a policy on a StatefulSet: `NAME` of a ProbePolicy in its namespace, or `cluster/NAME`.
 pub const POLICY_ANNOTATION: &str = "reprieve.dev/policy";
-/// Opts a StatefulSet out of rules (`"RP004,RP007"`) or of everything (`"*"`).
+/// Opts a StatefulSet out of rules (`"RP004,RP008"`) or of everything (`"*"`).
 pub const IGNORE_ANNOTATION: &str = "reprieve.dev/ignore";
 /// What our write replaced, a line for each value: `CONTAINER/PROBE FIELD VALUE`.
 pub const ORIGINAL_ANNOTATION: &str = "reprieve.dev/original";

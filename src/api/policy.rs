@@ -225,7 +225,8 @@ pub struct Resources {
     /// Added where a database container has none. A request that is there is never lowered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestAmounts>,
-    /// A memory limit for containers that get their memory request from here.
+    /// A memory limit for containers that get their memory request from here. A database that uses more is killed, so
+    /// know what it uses first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<MemoryLimit>,
     /// Keep (the default) or Remove a CPU limit. Removing it opts in to rule RP006.
@@ -302,15 +303,15 @@ pub struct Rollout {
     #[serde(default = "default_max_concurrent")]
     #[schemars(range(min = 1, max = 100))]
     pub max_concurrent: i32,
-    /// Seconds for which every pod must be Ready before the change counts as verified.
+    /// Seconds for which every pod must be Ready before the change counts as verified. Not acted on by this version.
     #[serde(default = "default_soak")]
     #[schemars(range(min = 0, max = 86400))]
     pub soak_seconds: i32,
-    /// Seconds after which a rollout that has not finished counts as failed.
+    /// Seconds after which a rollout that has not finished counts as failed. Not acted on by this version.
     #[serde(default = "default_progress_deadline")]
     #[schemars(range(min = 60, max = 604_800))]
     pub progress_deadline_seconds: i32,
-    /// What to do with a rollout that failed.
+    /// What to do with a rollout that failed. Not acted on by this version.
     #[serde(default)]
     pub on_failure: OnFailure,
     /// Consent to delete a pod, by uid, that blocks the rollout or the rollback.

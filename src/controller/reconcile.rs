@@ -1,7 +1,8 @@
 //! One look at one workload.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -29,11 +30,13 @@ pub(super) struct Context {
     options: Options,
     /// Held while a workload may be written: two of one policy must not both find the way free.
     writing: Mutex<()>,
+    /// What was last said of workloads that name a policy which is not there.
+    said: std::sync::Mutex<BTreeMap<Key, String>>,
 }
 
 impl Context {
     pub(super) fn new(cluster: Cluster, stores: Arc<Stores>, ledger: Arc<Ledger>, options: Options) -> Self {
-        Self { cluster, stores, ledger, options, writing: Mutex::new(()) }
+        Self { cluster, stores, ledger, options, writing: Mutex::new(()), said: std::sync::Mutex::default() }
     }
 }
 
@@ -58,7 +61,9 @@ pub(super) async fn reconcile(object: Arc<DynamicObject>, context: Arc<Context>)
             context.ledger.forget(&key);
             let message =
                 format!("the annotation {} names {policy}, which does not exist", crate::api::POLICY_ANNOTATION);
-            events::publish_missing_policy(&context.cluster, &cached, &message).await;
+            if context.is_news(&key, &message) {
+                events::publish_missing_policy(&context.cluster, &cached, &message).await;
+            }
             return Ok(Action::requeue(context.options.resync));
         }
         Selection::Conflict(conflicting) => {
@@ -84,6 +89,11 @@ pub(super) async fn reconcile(object: Arc<DynamicObject>, context: Arc<Context>)
 }
 
 impl Context {
+    fn is_news(&self, key: &Key, message: &str) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.insert(key.clone(), message.to_owned()).as_deref() != Some(message)
+    }
+
     /// Looks at a workload under its policy.
     async fn look(&self, key: &Key, cached: &Workload, policy: &Policy, own: &CachedPolicy) -> u32 {
         let _alone = if policy.enforces() { Some(self.writing.lock().await) } else { None };
