@@ -325,7 +325,11 @@ pub async fn an_outage_is_survived(binaries: &Binaries) -> Result<(), Failure> {
     eventually("the operator to try again", async || Ok((intercept.count("watch") > before + 5).then_some(()))).await?;
     cluster.control_plane_mut()?.start_apiserver().await?;
     cluster.control_plane()?.freeze_apiserver()?;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let statefulsets = namespace.api::<StatefulSet>();
+    eventually("the frozen server to fall silent", async || {
+        Ok(tokio::time::timeout(std::time::Duration::from_secs(1), statefulsets.get(NAME)).await.err())
+    })
+    .await?;
     cluster.control_plane()?.thaw_apiserver()?;
     ready.store(true, Ordering::SeqCst);
 
