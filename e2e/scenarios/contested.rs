@@ -54,6 +54,20 @@ pub async fn a_probe_that_was_put_back_is_left_alone(cluster: &Cluster) -> Resul
     operator.stop().await
 }
 
+/// The way that everybody knows. It comes as an update of a client that is new to the object.
+pub async fn a_rollout_that_was_undone_is_left_alone(cluster: &Cluster) -> Result<(), Failure> {
+    let namespace = cluster.namespace("undone").await?;
+    let (_machine, operator, intercept) = swapped(cluster, &namespace).await?;
+    cluster.kubectl(&["rollout", "undo", "statefulset", NAME, "--namespace", namespace.name()], "").await?;
+    is_contested(&namespace, "kubectl").await?;
+    looked_at_anew(cluster, &namespace, "databases", registry_policy("Enforce"), 1).await?;
+    is_contested(&namespace, "kubectl").await?;
+    let statefulset = live(&namespace, NAME).await?;
+    assert_eq!(container(&statefulset)["livenessProbe"]["exec"]["command"], json!(["/docker-healthcheck.sh"]));
+    assert_eq!(writes_to(&intercept, NAME).len(), 1);
+    operator.stop().await
+}
+
 /// A PUT without our annotations takes the object's own memory away. The policy's status remembers.
 pub async fn a_replaced_manifest_is_not_fought_even_after_a_restart(cluster: &Cluster) -> Result<(), Failure> {
     let namespace = cluster.namespace("replaced").await?;

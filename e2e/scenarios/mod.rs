@@ -84,6 +84,7 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(owners::a_suggestion_writes_nothing),
         on_own_control_plane(owners::what_another_controller_owns_is_left_to_it),
         on_own_control_plane(contested::a_probe_that_was_put_back_is_left_alone),
+        on_own_control_plane(contested::a_rollout_that_was_undone_is_left_alone),
         on_own_control_plane(contested::a_replaced_manifest_is_not_fought_even_after_a_restart),
         on_own_control_plane(contested::a_changed_policy_ends_the_contest),
         on_own_control_plane(contested::a_conflict_of_policies_does_not_wipe_the_memory),
