@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -52,7 +52,11 @@ pub(super) async fn reconcile(object: Arc<DynamicObject>, context: Arc<Context>)
     let policies = context.stores.policies();
     let usable: Vec<Policy> = policies.iter().filter_map(|cached| cached.policy.as_ref().ok().cloned()).collect();
     let labels = context.stores.namespace_labels(&key.namespace);
-    let seconds = match select(&cached, labels.as_ref(), &usable) {
+    let selection = select(&cached, labels.as_ref(), &usable);
+    if !matches!(selection, Selection::Missing(_)) {
+        context.said().remove(&key);
+    }
+    let seconds = match selection {
         Selection::Nothing => {
             context.ledger.forget(&key);
             return Ok(Action::await_change());
@@ -61,7 +65,8 @@ pub(super) async fn reconcile(object: Arc<DynamicObject>, context: Arc<Context>)
             context.ledger.forget(&key);
             let message =
                 format!("the annotation {} names {policy}, which does not exist", crate::api::POLICY_ANNOTATION);
-            if context.is_news(&key, &message) {
+            let earlier = context.said().insert(key, message.clone());
+            if earlier.as_ref() != Some(&message) {
                 events::publish_missing_policy(&context.cluster, &cached, &message).await;
             }
             return Ok(Action::requeue(context.options.resync));
@@ -82,20 +87,19 @@ pub(super) async fn reconcile(object: Arc<DynamicObject>, context: Arc<Context>)
             let Some(own) = policies.iter().find(|cached| cached.reference == policy.reference) else {
                 return Ok(Action::await_change());
             };
-            context.look(&key, &cached, policy, own).await
+            context.look(&key, &cached, policy, own, &usable).await
         }
     };
     Ok(Action::requeue(Duration::from_secs(u64::from(seconds))))
 }
 
 impl Context {
-    fn is_news(&self, key: &Key, message: &str) -> bool {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.insert(key.clone(), message.to_owned()).as_deref() != Some(message)
+    fn said(&self) -> MutexGuard<'_, BTreeMap<Key, String>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at a workload under its policy.
-    async fn look(&self, key: &Key, cached: &Workload, policy: &Policy, own: &CachedPolicy) -> u32 {
+    async fn look(&self, key: &Key, cached: &Workload, policy: &Policy, own: &CachedPolicy, usable: &[Policy]) -> u32 {
         let _alone = if policy.enforces() { Some(self.writing.lock().await) } else { None };
         let involved = [own];
         let live = self.cluster.get(Kind::StatefulSet, Some(&key.namespace), &key.name).await;
@@ -121,7 +125,7 @@ impl Context {
             outcome.look_again = Some(30);
             return self.settle(key, &workload, &involved, outcome, String::new(), None).await;
         }
-        let observation = self.observe(key, workload, policy, own);
+        let observation = self.observe(key, workload, policy, own, usable);
         let fingerprint = fingerprint(&observation, own);
         if let Some(entry) = self.ledger.get(key)
             && entry.fingerprint == fingerprint
@@ -134,9 +138,17 @@ impl Context {
         self.settle(key, &observation.workload, &involved, outcome, fingerprint, generation).await
     }
 
-    fn observe(&self, key: &Key, workload: Workload, policy: &Policy, own: &CachedPolicy) -> Observation {
+    fn observe(
+        &self,
+        key: &Key,
+        workload: Workload,
+        policy: &Policy,
+        own: &CachedPolicy,
+        usable: &[Policy],
+    ) -> Observation {
         let pods = self.stores.pods_of(&workload);
-        let rolling_elsewhere = self.rolling_elsewhere(key, policy);
+        // Goes through all workloads, so only where a write may follow.
+        let rolling_elsewhere = if policy.enforces() { self.rolling_elsewhere(key, policy, usable) } else { 0 };
         let memory = self.memory(key, &workload, &[own]);
         Observation { workload, policy: policy.clone(), pods, rolling_elsewhere, memory, now: (self.options.now)() }
     }
@@ -150,11 +162,10 @@ impl Context {
     }
 
     /// How many other workloads of a policy are rolling, by the caches: what was looked at in this process is not all.
-    fn rolling_elsewhere(&self, key: &Key, policy: &Policy) -> usize {
-        let usable: Vec<Policy> = self.stores.policies().into_iter().filter_map(|cached| cached.policy.ok()).collect();
+    fn rolling_elsewhere(&self, key: &Key, policy: &Policy, usable: &[Policy]) -> usize {
         let is_carried = |other: &Key, workload: &Workload| {
             let labels = self.stores.namespace_labels(&other.namespace);
-            matches!(select(workload, labels.as_ref(), &usable), Selection::Policy(own) if own.reference == policy.reference)
+            matches!(select(workload, labels.as_ref(), usable), Selection::Policy(own) if own.reference == policy.reference)
         };
         let others = self.stores.all_workloads().into_iter().filter(|(other, _)| other != key);
         others.filter(|(other, workload)| self.is_rolling(other, workload) && is_carried(other, workload)).count()

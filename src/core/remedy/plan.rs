@@ -69,6 +69,11 @@ impl Change {
     }
 }
 
+/// The value of a field such as `exec` or `requests.cpu` in a probe or in `resources`, if it is there.
+pub(super) fn value_of<'v>(section: Option<&'v Value>, field: &str) -> Option<&'v Value> {
+    field.split('.').try_fold(section?, |value, step| value.get(step)).filter(|value| !value.is_null())
+}
+
 /// A value on one line, for people and for CEL, which has no JSON parser.
 pub(super) fn value_text(field: &str, value: &Value) -> String {
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::{Change, value_text};
+use super::plan::{Change, value_of, value_text};
 use crate::api::{ORIGINAL_ANNOTATION, STATE_ANNOTATION};
 use crate::core::model::probe::Timing;
 use crate::core::model::quantity::Quantity;
@@ -69,9 +69,7 @@ fn is_in_force(workload: &Workload, subject: &str, written: &str) -> Option<bool
     let (name, section) = place.split_once('/')?;
     let container = workload.container(name)?;
     let section = if section == "resources" { section.to_owned() } else { format!("{section}Probe") };
-    let section = container.json.get(section).unwrap_or(&Value::Null);
-    let found = field.split('.').try_fold(section, |value, step| value.get(step)).filter(|value| !value.is_null());
-    let Some(found) = found else {
+    let Some(found) = value_of(container.json.get(section), field) else {
         // A value that is the API's default may be left out by the server.
         let timing = Timing::ALL.iter().find(|timing| timing.field() == field);
         return Some(written == "-" || timing.is_some_and(|timing| timing.default_value().to_string() == written));

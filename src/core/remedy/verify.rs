@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::plan::Change;
+use super::plan::{Change, value_of};
 use super::{Plan, Planned, patch};
 use crate::api::PolicySpec;
 use crate::core::detect::budget::{kill_budget, startup_budget};
@@ -293,11 +293,7 @@ fn normalised_probe(probe: &serde_json::Map<String, Value>) -> Value {
 fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation> {
     let container = containers.iter().find(|c| c.name == change.container && c.list == change.list);
     let section = container.and_then(|container| container.json.get(change.section));
-    let found = change
-        .field
-        .split('.')
-        .try_fold(section.unwrap_or(&Value::Null), |value, step| value.get(step))
-        .filter(|value| !value.is_null());
+    let found = value_of(section, &change.field);
     let quantity = |value: Option<&Value>| value.and_then(|value| Quantity::from_json(value).ok());
     let is_timing = Timing::ALL.iter().find(|timing| timing.field() == change.field);
     let is_there = match (&change.to, found) {

@@ -18,7 +18,7 @@ use super::pod_template::render_pod;
 use super::usable::policy_problems;
 use super::{Decision, Outcome};
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, RULES, Severity, detect};
-use crate::core::model::owner::last_changed_by;
+use crate::core::model::owner::{Ownership, last_changed_by};
 use crate::core::model::pod::Pod;
 use crate::core::model::policy::Ignored;
 use crate::core::model::workload::Workload;
@@ -157,7 +157,7 @@ impl Path<'_> {
             findings,
             plan: None,
             written: self.written(),
-            owner: self.case(None).ownership.to_string(),
+            owner: self.ownership().to_string(),
             look_again: None,
             missing_verb: None,
             wrote: false,
@@ -329,25 +329,11 @@ impl Path<'_> {
             .map(|pod| pod.name().to_owned())
             .collect();
         if !stuck.is_empty() {
-            return format!(
-                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {})",
-                stuck.join(" and "),
-                workload.namespace(),
-                stuck.join(" ")
-            );
+            return self.deletion_words(&stuck);
         }
         let pods = self.pods();
         if gate::is_rolling(workload) || pods.iter().any(|pod| self.has_old_revision(*pod)) {
-            let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition");
-            if let Some(held) = partition.and_then(Value::as_i64).filter(|partition| *partition > 0) {
-                return format!(
-                    "updateStrategy.rollingUpdate.partition keeps its pods below ordinal {held} as they are"
-                );
-            }
-            return match workload.text("/spec/updateStrategy/type") {
-                "OnDelete" => "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned(),
-                _ => "its pods are being replaced".to_owned(),
-            };
+            return self.strategy_words().unwrap_or_else(|| "its pods are being replaced".to_owned());
         }
         let wanted = workload.replicas();
         if i64::try_from(pods.len()).is_ok_and(|count| count < wanted) {
@@ -357,6 +343,32 @@ impl Path<'_> {
             0 => "every pod has it and is ready".to_owned(),
             count => format!("every pod has it, and {count} of {} are not ready yet", pods.len()),
         }
+    }
+
+    /// What keeps the controller from replacing pods by itself, if the update strategy says so.
+    fn strategy_words(&self) -> Option<String> {
+        let workload = &self.observation.workload;
+        if workload.text("/spec/updateStrategy/type") == "OnDelete" {
+            return Some("its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned());
+        }
+        let partition = workload.json().pointer("/spec/updateStrategy/rollingUpdate/partition")?.as_i64()?;
+        (partition > 0).then(|| {
+            format!("updateStrategy.rollingUpdate.partition keeps its pods below ordinal {partition} as they are")
+        })
+    }
+
+    /// Which pods somebody has to delete, and how (kubernetes/kubernetes#67250).
+    fn deletion_words(&self, pods: &[String]) -> String {
+        format!(
+            "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {})",
+            pods.join(" and "),
+            self.observation.workload.namespace(),
+            pods.join(" ")
+        )
+    }
+
+    fn ownership(&self) -> Ownership {
+        Ownership::read(&self.observation.workload)
     }
 
     /// What admission made of today's template, by a pod of it that is there.
@@ -522,10 +534,10 @@ impl Path<'_> {
     }
 
     fn replay_owner(&self, work: Box<Work>) -> Next {
-        let case = self.case(None);
+        let ownership = self.ownership();
         // Only what the apply would change is sent: a client-side apply leaves out what is as it should be, and a list
         // that is sent back whole may merge wrongly (a port number on two protocols, kubernetes/kubernetes#105610).
-        let manifest = case.ownership.manifests().next();
+        let manifest = ownership.manifests().next();
         match manifest.and_then(|(_, manifest)| patch::difference(&work.patched, &owners_patch(manifest))) {
             Some(change) => match patch::compose(&work.body, &change) {
                 Ok(body) => Next::Effect(work, Effect::ReplayOwner(body)),
@@ -536,7 +548,7 @@ impl Path<'_> {
     }
 
     fn owner(&self, work: Box<Work>, answer: Answer) -> Next {
-        let owner = self.case(None).ownership.to_string();
+        let owner = self.ownership().to_string();
         match answer {
             Answer::Object(object) => match say(&still_applied(&Workload::new(object), &work.plan)) {
                 None => self.check_fit(work),
@@ -684,18 +696,10 @@ impl Path<'_> {
         let done = [rules(false, "cured"), rules(true, "eased")].into_iter().flatten().collect::<Vec<_>>().join(", ");
         let unready: Vec<_> =
             self.pods().iter().filter(|pod| !pod.is_ready()).map(|pod| pod.name().to_owned()).collect();
-        let on_delete = self.observation.workload.text("/spec/updateStrategy/type") == "OnDelete";
-        let pods = if on_delete {
-            "its update strategy is OnDelete, so each pod takes it on when it is deleted".to_owned()
-        } else if unready.is_empty() {
-            "its pods are replaced one by one".to_owned()
-        } else {
-            format!(
-                "the StatefulSet controller does not replace a pod that is not ready: delete {} to let the new probes in (kubectl -n {} delete pod {})",
-                unready.join(" and "),
-                self.observation.workload.namespace(),
-                unready.join(" ")
-            )
+        let pods = match self.strategy_words() {
+            Some(words) => words,
+            None if unready.is_empty() => "its pods are replaced one by one".to_owned(),
+            None => self.deletion_words(&unready),
         };
         format!("{done}; {pods}")
     }
