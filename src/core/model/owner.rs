@@ -243,13 +243,16 @@ impl fmt::Display for LastChange {
 pub fn last_changed_by(workload: &Workload) -> Option<LastChange> {
     let entries = workload.json().pointer("/metadata/managedFields")?.as_array()?;
     let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
-    entries
+    let changes: Vec<LastChange> = entries
         .iter()
         .filter(|entry| entry.pointer("/fieldsV1/f:spec/f:template").is_some())
         .filter_map(|entry| Some(LastChange { manager: text(entry, "manager")?, time: text(entry, "time") }))
         .filter(|change| change.manager != crate::api::FIELD_MANAGER)
-        // RFC 3339 in UTC sorts as text.
-        .max_by(|one, other| one.time.cmp(&other.time))
+        .collect();
+    // RFC 3339 in UTC sorts as text. Times are whole seconds: of several in one second any may be the last.
+    let time = changes.iter().map(|change| change.time.clone()).max()?;
+    let latest = changes.into_iter().filter(|change| change.time == time).map(|change| change.manager);
+    Some(LastChange { manager: latest.collect::<Vec<_>>().join(" or "), time })
 }
 
 impl Applier {
@@ -381,6 +384,9 @@ mod tests {
             {"manager": "kube-controller-manager", "operation": "Update", "time": "2026-12-05T04:00:00Z", "fieldsV1": {"f:status": {}}},
         ]})));
         assert_eq!(last.unwrap().to_string(), "the field manager kubectl-patch (2026-12-05T02:00:00Z)");
+        let tie = last_changed_by(&workload(&json!({"managedFields": [
+            entry("kubectl", "2026-12-05T02:00:00Z"), entry("kubectl-create", "2026-12-05T02:00:00Z")]})));
+        assert_eq!(tie.unwrap().manager, "kubectl or kubectl-create", "times are whole seconds");
         assert_eq!(last_changed_by(&workload(&json!({}))), None);
     }
 
