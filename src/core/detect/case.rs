@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::budget::startup_budget;
 use crate::api::PolicySpec;
 use crate::core::model::command::{Outcome, Script};
-use crate::core::model::engine::{Database, DuringRecovery, recognise};
+use crate::core::model::engine::{Database, Meaning, recognise};
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::Ignored;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
@@ -94,7 +94,7 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn startup_guard(&self, container: &Container<'a>, database: &Database) -> StartupGuard {
         let Some(startup) = container.probe(ProbeKind::Startup) else { return StartupGuard::Missing };
-        match database.during_recovery(container, startup).outcome {
+        match database.meaning(container, startup).outcome {
             Outcome::Passes => StartupGuard::Open,
             // What cannot be read is trusted to hold: it gates the liveness in any case until it passes.
             Outcome::Fails | Outcome::Unknown if startup_budget(startup) >= self.recovery_allowance() => {
@@ -110,10 +110,10 @@ impl<'a> Case<'a> {
         &self,
         container: &'c Container<'a>,
         database: &Database,
-    ) -> Option<(Probe<'a>, HandlerKind, DuringRecovery)> {
+    ) -> Option<(Probe<'a>, HandlerKind, Meaning)> {
         let probe = container.probe(ProbeKind::Liveness)?;
         let (kind, _) = probe.handler()?;
-        Some((probe, kind, database.during_recovery(container, probe)))
+        Some((probe, kind, database.meaning(container, probe)))
     }
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod case;
 mod finding;
 pub mod rules;
 
-use crate::core::model::engine::Confidence;
+use crate::core::model::engine::{Confidence, SteadyLiveness};
 pub use case::{Case, Examined, same_check};
 pub use finding::{Applicability, Finding, FindingKey, Severity};
 pub use rules::{RULES, Rule};
@@ -15,6 +15,17 @@ pub use rules::{RULES, Rule};
 pub fn detect(case: &Case<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         RULES.iter().filter(|rule| case.is_on(rule.id)).flat_map(|rule| (rule.check)(case)).collect();
+    for (container, database) in case.databases() {
+        if let SteadyLiveness::LeaveAlone(because) = database.profile.steady {
+            for finding in findings.iter_mut().filter(|finding| finding.container == container.name) {
+                finding.applicability = Applicability::ReportOnly;
+                finding.fix = format!(
+                    "for its owner to decide: Reprieve leaves {} untouched, since {because}",
+                    database.profile.engine
+                );
+            }
+        }
+    }
     // A database's image that runs something else, a backup or a controller, is no reason to restart the pod, and none
     // to keep from the database beside it. A hint that contradicts what is seen stays one: the policy is to be corrected.
     for (container, database) in case.databases() {

@@ -7,7 +7,7 @@ use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::{StartupGuard, same_check};
 use crate::core::detect::rules::missing_requests;
 use crate::core::detect::{Applicability, Case, Finding};
-use crate::core::model::engine::{ClientPort, Database, SteadyLiveness, resolve_port};
+use crate::core::model::engine::{ClientPort, Database, OtherPort, SteadyLiveness, resolve_port};
 use crate::core::model::owner::Stated;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::quantity::Quantity;
@@ -18,6 +18,9 @@ const PERIOD: i64 = 10;
 const TIMEOUT: i64 = 5;
 const LIVENESS_FAILURES: i64 = 6;
 const READINESS_FAILURES: i64 = 3;
+
+/// The rules whose findings put another handler in the place of the liveness's.
+const REPLACING: &[&str] = &["RP001", "RP002", "RP012"];
 
 /// What one container should become.
 #[derive(Debug, Default)]
@@ -94,11 +97,10 @@ impl<'a> Builder<'_, 'a> {
 
     /// The handler that the liveness gets instead of its exec, where the remedy and the engine want one.
     fn replacement(&mut self) -> Result<Option<(HandlerKind, Value)>, Refusal> {
-        let wants = self.remedy == Remedy::Swap
-            && self.found(&["RP001", "RP002"])
-            && self.database.profile.steady == SteadyLiveness::Socket;
+        let steady = self.database.profile.steady;
+        let wants = self.remedy == Remedy::Swap && self.found(REPLACING) && steady.replaces();
         if !wants {
-            if let SteadyLiveness::KeepCheck(because) = self.database.profile.steady
+            if let SteadyLiveness::KeepCheck(because) = steady
                 && self.found(&["RP001", "RP009"])
             {
                 self.target.notes.push(format!("{}: the liveness check stays: {because}", self.container.name));
@@ -118,6 +120,24 @@ impl<'a> Builder<'_, 'a> {
             self.target.dials.push(port);
             let handler = json!({"path": "/liveness", "port": port, "scheme": api.scheme});
             return Ok(Some((HandlerKind::HttpGet, handler)));
+        }
+        if let SteadyLiveness::OtherSocket(port) | SteadyLiveness::Http { port, .. } = steady {
+            let Some(number) = self.declared(port) else {
+                let note = format!(
+                    "{}: the check stays as it is, since nothing in the manifest says that {} listens ({}, port {})",
+                    self.container.name,
+                    port.what,
+                    port.names.first().unwrap_or(&"unnamed"),
+                    port.number
+                );
+                self.target.notes.push(note);
+                return Ok(None);
+            };
+            self.target.dials.push(number);
+            return Ok(Some(match steady {
+                SteadyLiveness::Http { path, .. } => (HandlerKind::HttpGet, json!({"path": path, "port": number})),
+                _ => (HandlerKind::TcpSocket, json!({ "port": number })),
+            }));
         }
         if let Some(because) = &self.database.unreachable {
             let note = format!(
@@ -142,6 +162,15 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
+    /// The number of a port beside the client port, where the container declares it by number or name.
+    fn declared(&self, port: OtherPort) -> Option<u16> {
+        let mut declared = self.container.tcp_ports();
+        let is_it = |(name, number): &(Option<&str>, i64)| {
+            *number == i64::from(port.number) || name.is_some_and(|name| port.names.contains(&name))
+        };
+        declared.find(is_it).and_then(|(_, number)| u16::try_from(number).ok())
+    }
+
     fn liveness(&mut self) {
         let Some(probe) = self.container.probe(ProbeKind::Liveness) else { return };
         if !self.found_at(ProbeKind::Liveness) && self.new_liveness.is_none() {
@@ -163,7 +192,7 @@ impl<'a> Builder<'_, 'a> {
     fn startup(&mut self) {
         let allowance = self.case.recovery_allowance();
         let guard = self.case.startup_guard(self.container, self.database);
-        let needs_guard = self.found(&["RP001", "RP002", "RP009"]) && guard != StartupGuard::Covers;
+        let needs_guard = (self.found(REPLACING) || self.found(&["RP009"])) && guard != StartupGuard::Covers;
         let existing = self.container.probe(ProbeKind::Startup);
         if !needs_guard && !self.found_at(ProbeKind::Startup) {
             return;
@@ -175,8 +204,10 @@ impl<'a> Builder<'_, 'a> {
             || self.new_liveness.clone().or_else(|| liveness.and_then(|probe| self.kept_handler(probe)));
         let keeps = match guard {
             StartupGuard::Missing => false,
-            // It already is a socket, and so is the liveness now.
-            StartupGuard::Open => self.new_liveness.is_some() || !needs_guard,
+            // It passes at once, and so does the liveness now.
+            StartupGuard::Open => {
+                !needs_guard || (self.new_liveness.is_some() && self.database.profile.steady.survives_recovery())
+            }
             StartupGuard::Short => self.new_liveness.is_none(),
             StartupGuard::Covers => true,
         };
@@ -230,8 +261,7 @@ impl<'a> Builder<'_, 'a> {
         };
         let Some(handler) = self.kept_handler(probe) else { return };
         let liveness = self.container.probe(ProbeKind::Liveness);
-        let repeats_liveness =
-            liveness.is_some_and(|liveness| same_check(liveness, probe)) && self.found(&["RP001", "RP002"]);
+        let repeats_liveness = liveness.is_some_and(|liveness| same_check(liveness, probe)) && self.found(REPLACING);
         if !repeats_liveness && !self.found_at(ProbeKind::Readiness) {
             return;
         }
@@ -251,7 +281,8 @@ impl<'a> Builder<'_, 'a> {
     /// The handler that a probe keeps. Of two it keeps the one that suits the engine, unless that dials nothing.
     fn kept_handler(&self, probe: Probe<'a>) -> Option<(HandlerKind, Value)> {
         let wanted = match (probe.kind, self.database.profile.steady) {
-            (ProbeKind::Liveness, SteadyLiveness::Socket) => HandlerKind::TcpSocket,
+            (ProbeKind::Liveness, SteadyLiveness::Http { .. }) => HandlerKind::HttpGet,
+            (ProbeKind::Liveness, steady) if steady.replaces() => HandlerKind::TcpSocket,
             _ => HandlerKind::Exec,
         };
         let handlers: Vec<_> = probe.handlers().collect();

@@ -32,7 +32,7 @@ pub fn kill_loop(case: &Case<'_>, pods: &[Pod<'_>], now: jiff::Timestamp) -> Opt
         // The killer is whichever probe fails during recovery: the startup probe before the liveness.
         let killer = [ProbeKind::Startup, ProbeKind::Liveness].into_iter().find_map(|kind| {
             let probe = container.probe(kind)?;
-            (database.during_recovery(container, probe).outcome != Outcome::Passes).then_some(probe)
+            (database.meaning(container, probe).outcome != Outcome::Passes).then_some(probe)
         });
         let Some(killer) = killer else { continue };
         let budget = kill_budget(killer);

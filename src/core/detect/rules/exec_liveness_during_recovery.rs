@@ -25,7 +25,7 @@ use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::StartupGuard;
 use crate::core::model::command::Outcome;
-use crate::core::model::engine::{Check, Opens};
+use crate::core::model::engine::Check;
 use crate::core::model::probe::{HandlerKind, ProbeKind};
 
 pub(super) const RULE: Rule = Rule {
@@ -45,16 +45,17 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         if !is_known && (answer.outcome == Outcome::Passes || answer.check != Check::Client) {
             continue;
         }
+        let opens_early = database.profile.opens.is_early();
         let guarded = case.startup_guard(container, database) == StartupGuard::Covers;
         // A startup probe that cannot be read may pass at once, and then guards nothing.
-        let startup = container.probe(ProbeKind::Startup).map(|probe| database.during_recovery(container, probe));
+        let startup = container.probe(ProbeKind::Startup).map(|probe| database.meaning(container, probe));
         let unread = startup.filter(|startup| guarded && startup.outcome == Outcome::Unknown);
-        if guarded && database.profile.opens == Opens::Late && (unread.is_none() || !is_known) {
+        if guarded && !opens_early && (unread.is_none() || !is_known) {
             continue;
         }
         let budget = kill_budget(probe);
         let outlasts = budget.earliest >= case.recovery_allowance();
-        if outlasts && database.profile.opens == Opens::Late {
+        if outlasts && !opens_early {
             continue;
         }
         let message = if !is_known {
@@ -62,7 +63,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
                 "{}; if it fails during recovery, it kills {}-{} s after each start",
                 answer.because, budget.earliest, budget.latest
             )
-        } else if let Some(startup) = unread.as_ref().filter(|_| database.profile.opens == Opens::Late) {
+        } else if let Some(startup) = unread.as_ref().filter(|_| !opens_early) {
             format!(
                 "{}; whether the startup probe holds until then cannot be told: {}",
                 answer.because, startup.because
@@ -81,11 +82,12 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
                 case.recovery_allowance()
             )
         };
-        let fix = match database.profile.opens {
-            Opens::Early => "ask the port instead, and let this check decide readiness",
-            Opens::Late => "put a startup probe with the same check and the recovery allowance before it",
+        let fix = if opens_early {
+            "ask the port instead, and let this check decide readiness"
+        } else {
+            "put a startup probe with the same check and the recovery allowance before it"
         };
-        let is_certain = is_known && !(unread.is_some() && database.profile.opens == Opens::Late);
+        let is_certain = is_known && !(unread.is_some() && !opens_early);
         findings.push(
             Finding::new(&RULE, container, "livenessProbe", message, fix)
                 .severity(if guarded || !is_known || outlasts { Severity::Warning } else { Severity::Critical })

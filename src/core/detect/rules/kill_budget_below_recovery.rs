@@ -11,6 +11,9 @@
 //! ## What Reprieve does
 //! Gives the start a startup probe with the recovery allowance, or that allowance to the one that is there.
 //!
+//! ## Exceptions
+//! Where nobody has shown whether the engine's port opens before or after recovery, it is reported and not patched.
+//!
 //! ## References
 //! CloudNativePG allows 3600 s (`startDelay`), MySQL's operator 30 000 s, Neo4j's chart 5000 s.
 
@@ -18,6 +21,7 @@ use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::budget::{kill_budget, startup_budget};
 use crate::core::detect::case::StartupGuard;
 use crate::core::model::command::Outcome;
+use crate::core::model::engine::{Check, Database, Meaning, Opens};
 use crate::core::model::probe::ProbeKind;
 
 pub(super) const RULE: Rule = Rule {
@@ -29,6 +33,11 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
+/// A socket on an engine of which nobody has shown when its port opens: taken to be late, and left for a person.
+fn is_late_until_shown(database: &Database, answer: &Meaning) -> bool {
+    answer.outcome == Outcome::Unknown && answer.check == Check::Socket && database.profile.opens == Opens::Unknown
+}
+
 fn check(case: &Case<'_>) -> Vec<Finding> {
     let allowance = case.recovery_allowance();
     let mut findings = Vec::new();
@@ -39,16 +48,17 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             StartupGuard::Short => container.probe(ProbeKind::Startup),
             StartupGuard::Missing | StartupGuard::Open => case
                 .liveness(container, database)
-                .filter(|(_, _, answer)| answer.outcome == Outcome::Fails)
+                .filter(|(_, _, answer)| answer.outcome == Outcome::Fails || is_late_until_shown(database, answer))
                 .map(|(probe, ..)| probe),
         };
         let Some(probe) = killer else { continue };
-        let answer = database.during_recovery(container, probe);
+        let answer = database.meaning(container, probe);
         let budget = kill_budget(probe);
         let is_startup = probe.kind == ProbeKind::Startup;
         let allowed = if is_startup { startup_budget(probe) } else { budget.earliest };
+        let is_shown = answer.outcome == Outcome::Fails;
         // A startup probe that cannot be read may well pass at once.
-        if allowed >= allowance || (is_startup && answer.outcome == Outcome::Unknown) {
+        if allowed >= allowance || !(is_shown || is_late_until_shown(database, &answer)) {
             continue;
         }
         let message = format!(
@@ -66,6 +76,8 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
                 message,
                 "give the start a startup probe with the recovery allowance",
             )
+            .severity(if is_shown { Severity::Critical } else { Severity::Warning })
+            .applicability(if is_shown { Applicability::Safe } else { Applicability::ReportOnly })
             .with("earliestKillSeconds", budget.earliest)
             .with("latestKillSeconds", budget.latest)
             .with("allowanceSeconds", allowance),

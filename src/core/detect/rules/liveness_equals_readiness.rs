@@ -12,7 +12,6 @@
 
 use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::case::same_check;
-use crate::core::model::engine::SteadyLiveness;
 use crate::core::model::probe::ProbeKind;
 
 pub(super) const RULE: Rule = Rule {
@@ -34,8 +33,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         if liveness.handler().is_none() || !same_check(liveness, readiness) {
             continue;
         }
-        let is_replaced =
-            database.profile.steady == SteadyLiveness::Socket && super::liveness_is_replaced(case, container);
+        let is_replaced = database.profile.steady.replaces() && super::liveness_is_replaced(case, container);
         findings.push(
             Finding::new(
                 &RULE,

@@ -17,7 +17,7 @@ use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::StartupGuard;
 use crate::core::model::command::Outcome;
-use crate::core::model::engine::{Check, Opens, SteadyLiveness};
+use crate::core::model::engine::Check;
 
 pub(super) const RULE: Rule = Rule {
     id: "RP002",
@@ -36,10 +36,10 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             continue;
         }
         let guarded = case.startup_guard(container, database) == StartupGuard::Covers;
-        if guarded && database.profile.opens == Opens::Late {
+        if guarded && !database.profile.opens.is_early() {
             continue;
         }
-        let has_socket = database.profile.steady == SteadyLiveness::Socket && database.unreachable.is_none();
+        let has_socket = database.profile.steady.survives_recovery() && database.unreachable.is_none();
         let budget = kill_budget(probe);
         let message = format!(
             "{}; if it asks the server, {} kills it {}-{} s after each start",

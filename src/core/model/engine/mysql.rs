@@ -1,8 +1,11 @@
 //! MySQL, MariaDB and Galera clusters of either.
 
-use super::{KnownScript, Opens, Profile, Source, SteadyLiveness};
+use super::profile::{
+    Answers, Client, Evidence, FAILS, Opens, OtherPort, Profile, Shutdown, Source, SteadyLiveness, prints,
+};
 use crate::api::Engine;
-use crate::core::model::command::{Answer, Call, Outcome, option_value};
+use crate::core::model::command::option_value;
+use crate::core::model::workload::Container;
 
 /// A connection without a login counts as a connect error of the client's host, and that host is the node.
 const NO_BARE_SOCKET: &str = "a socket probe counts as a connect error from the node's address, which max_connect_errors can then block for real clients";
@@ -22,22 +25,12 @@ pub(super) static MYSQL: Profile = Profile {
     ruled_out_by: &["xtrabackup", "mysqldump", "mysqlrouter"],
     environment: &["MYSQL_*"],
     data_paths: &["/var/lib/mysql", "/bitnami/mysql"],
-    clients: &["mysqladmin", "mysql", "mysqlsh"],
-    port: 3306,
-    port_names: &["mysql", "db", "sql"],
     port_environment: &["MYSQL_TCP_PORT", "MYSQL_PORT_NUMBER"],
-    port_arguments: &["--port", "-P"],
-    client_port_options: &["--port", "-P"],
-    opens: Opens::Late,
     opens_source: Source {
-        kind: "docs",
+        kind: Evidence::Issue,
         citation: "the log says \"InnoDB initialization has ended\" before \"ready for connections\" (kubegems/kubegems#132); MariaDB, of the same descent, was measured",
     },
-    in_recovery: "refuses connections until InnoDB recovery is over",
-    steady: SteadyLiveness::KeepCheck(NO_BARE_SOCKET),
-    scripts: SCRIPTS,
-    during_recovery,
-    unreachable,
+    ..MYSQL_LIKE
 };
 
 pub(super) static MARIADB: Profile = Profile {
@@ -46,10 +39,9 @@ pub(super) static MARIADB: Profile = Profile {
     servers: &["mariadbd", "mariadbd-safe"],
     environment: &["MARIADB_*"],
     data_paths: &["/var/lib/mysql", "/bitnami/mariadb"],
-    clients: &["mariadb-admin", "mariadb", "mysqladmin", "mysql"],
     port_environment: &["MYSQL_TCP_PORT", "MARIADB_PORT_NUMBER"],
     opens_source: Source {
-        kind: "measured",
+        kind: Evidence::Measured,
         citation: "MariaDB 10.11, kill -9 with 1.9 GB of InnoDB redo: the port opened after 91.8 s, the first query passed after 91.9 s",
     },
     ..MYSQL_LIKE
@@ -61,9 +53,8 @@ pub(super) static GALERA: Profile = Profile {
     servers: &["galera"],
     environment: &["MARIADB_GALERA_*", "PXC_SERVICE", "CLUSTER_JOIN", "WSREP_*"],
     data_paths: &["/var/lib/mysql", "/bitnami/mariadb"],
-    clients: &["mariadb-admin", "mariadb", "mysqladmin", "mysql"],
     opens_source: Source {
-        kind: "issue",
+        kind: Evidence::Issue,
         citation: "the port stays closed during recovery and during a whole state transfer, which may take hours (helm/charts#12912, helm/charts#5762)",
     },
     in_recovery: "refuses connections until recovery or the state transfer is over",
@@ -72,59 +63,63 @@ pub(super) static GALERA: Profile = Profile {
 
 /// What the three share.
 const MYSQL_LIKE: Profile = Profile {
-    engine: Engine::MySQL,
-    images: &[],
-    servers: &[],
+    family: "MySQL",
     ruled_out_by: &["mariabackup", "mariadb-dump", "mysqldump", "garbd"],
-    environment: &[],
-    data_paths: &[],
-    clients: &[],
     port: 3306,
     port_names: &["mysql", "mariadb", "db", "sql"],
     port_environment: &["MYSQL_TCP_PORT", "MARIADB_PORT_NUMBER"],
     port_arguments: &["--port", "-P"],
     client_port_options: &["--port", "-P"],
+    other_ports: &[
+        OtherPort { number: 33060, names: &["mysqlx"], opens: Opens::Late, what: "the X protocol" },
+        OtherPort { number: 33062, names: &["mysql-admin"], opens: Opens::Late, what: "the admin interface" },
+        OtherPort {
+            number: 4567,
+            names: &["galera", "write-set"],
+            opens: Opens::Unknown,
+            what: "Galera's replication",
+        },
+        OtherPort { number: 4444, names: &["sst"], opens: Opens::Unknown, what: "state transfers" },
+        OtherPort { number: 4568, names: &["ist"], opens: Opens::Unknown, what: "incremental state transfers" },
+    ],
     opens: Opens::Late,
-    opens_source: Source { kind: "unverified", citation: "" },
     in_recovery: "refuses connections until InnoDB recovery is over",
     steady: SteadyLiveness::KeepCheck(NO_BARE_SOCKET),
-    scripts: SCRIPTS,
-    during_recovery,
+    startup_practice: "MySQL's operator allows 30 000 s (3 s × 10 000)",
+    clients: CLIENTS,
+    shutdown: Some(SHUTDOWN),
     unreachable,
+    ..Profile::BLANK
 };
 
-const SCRIPTS: &[KnownScript] = &[
-    KnownScript {
-        path: "healthcheck.sh",
-        image: "mariadb",
-        does: "the image's healthcheck.sh asks the server, which refuses connections until recovery is over",
-        during_recovery: Outcome::Fails,
-        source: "MariaDB/mariadb-docker: healthcheck.sh",
+const CLIENTS: &[Client] = &[
+    // `ping` forgives a refused login and too many connections, but not a refused connection.
+    Client {
+        programs: &["mysqladmin", "mariadb-admin"],
+        with: &["ping"],
+        answers: Answers {
+            serving: prints("mysqld is alive"),
+            login_refused: prints("mysqld is alive"),
+            ..Answers::LOCAL
+        },
+        ..Client::ANY
     },
-    KnownScript {
-        path: "/var/lib/mysql/liveness-check.sh",
-        image: "",
-        does: "the operator's liveness-check.sh excuses recovery, startup and a state transfer",
-        during_recovery: Outcome::Passes,
-        source: "percona/percona-xtradb-cluster-operator: build/liveness-check.sh",
+    Client {
+        programs: &["mysqladmin", "mariadb-admin", "mysql", "mariadb", "mysqlsh"],
+        answers: Answers { recovering: FAILS, ..Answers::WITH_LOGIN },
+        ..Client::ANY
     },
 ];
 
-fn during_recovery(call: &Call) -> Option<Answer> {
-    match call.program() {
-        // `ping` forgives a refused login, but not a refused connection.
-        "mysqladmin" | "mariadb-admin" | "mysql" | "mariadb" | "mysqlsh" => {
-            Some(Answer { outcome: Outcome::Fails, output: Some("") })
-        }
-        _ => None,
-    }
-}
+const SHUTDOWN: Shutdown =
+    Shutdown { seconds: 120, because: "flushes the buffer pool, which takes as long as the disk needs" };
 
-fn unreachable(arguments: &[&str]) -> Option<String> {
+fn unreachable(container: &Container<'_>) -> Option<String> {
+    let arguments = container.command_line();
     if arguments.contains(&"--skip-networking") {
         return Some("--skip-networking: the server listens on a unix socket only".to_owned());
     }
-    let address = option_value(arguments, &["--bind-address", "--bind_address"])?;
+    let address = option_value(&arguments, &["--bind-address", "--bind_address"])?;
     (address == "localhost" || address.starts_with("127.") || address == "::1")
         .then(|| format!("--bind-address is {address}: nothing answers on the pod's IP"))
 }

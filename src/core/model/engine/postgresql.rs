@@ -1,13 +1,18 @@
 //! PostgreSQL, alone or under Patroni.
 
-use super::{KnownScript, Opens, PatroniApi, Profile, Source, SteadyLiveness, resolve_port};
+use super::profile::{
+    Answers, Client, Endpoint, Evidence, FAILS, Http, Opens, OtherPort, PASSES, Profile, Shutdown, Source,
+    SteadyLiveness, UNKNOWN, fails_with, prints,
+};
+use super::{PatroniApi, resolve_port};
 use crate::api::Engine;
-use crate::core::model::command::{Answer, Call, Outcome, option_value};
+use crate::core::model::command::option_value;
 use crate::core::model::probe::{HandlerKind, ProbeKind};
 use crate::core::model::workload::Container;
 
 pub(super) static POSTGRESQL: Profile = Profile {
     engine: Engine::PostgreSQL,
+    family: "PostgreSQL",
     images: &[
         "postgres",
         "postgresql",
@@ -28,55 +33,91 @@ pub(super) static POSTGRESQL: Profile = Profile {
     ruled_out_by: &["stolon-sentinel", "stolon-proxy", "pgbouncer", "pgbackrest", "pg_dump", "pg_dumpall"],
     environment: &["POSTGRES_*", "POSTGRESQL_*", "PGDATA", "PATRONI_*", "SPILO_*", "PGUSER_SUPERUSER"],
     data_paths: &["/var/lib/postgresql", "/bitnami/postgresql", "/var/lib/pgsql", "/home/postgres/pgdata"],
-    clients: &["pg_isready", "psql"],
     port: 5432,
     port_names: &["postgresql", "postgres", "tcp-postgresql", "pg", "sql", "db"],
     port_environment: &["PGPORT", "POSTGRESQL_PORT_NUMBER"],
     port_arguments: &["-p", "--port"],
-    client_port_options: &["-p", "--port"],
+    other_ports: &[OtherPort {
+        number: 8008,
+        names: &["patroni", "patroniapi", "rest"],
+        opens: Opens::Early,
+        what: "Patroni's REST API",
+    }],
     opens: Opens::Early,
     opens_source: Source {
-        kind: "measured",
+        kind: Evidence::Measured,
         citation: "PostgreSQL 15, kill -9 with 2 GB of WAL: the port opened after 0.2 s, the first query passed after 96.5 s",
     },
     in_recovery: "refuses queries with SQLSTATE 57P03 while it recovers",
     steady: SteadyLiveness::Socket,
-    scripts: &[
-        KnownScript {
-            path: "/docker-healthcheck.sh",
-            image: "harbor-db",
-            does: "Harbor's /docker-healthcheck.sh runs psql with SELECT 1, which PostgreSQL refuses while it recovers",
-            during_recovery: Outcome::Fails,
-            source: "goharbor/harbor: make/photon/db/docker-healthcheck.sh",
+    startup_practice: "CloudNativePG allows 3600 s (startDelay)",
+    clients: &[
+        // 1 while it is rejecting, whatever is asked; a wrong argument fails too. It does not log in.
+        Client {
+            programs: &["pg_isready"],
+            answers: Answers {
+                serving: prints("accepting connections"),
+                recovering: fails_with("rejecting connections"),
+                login_refused: prints("accepting connections"),
+                alone: prints("accepting connections"),
+            },
+            ..Client::ANY
         },
-        KnownScript {
-            path: "/usr/libexec/check-container",
-            image: "",
-            does: "check-container runs pg_isready for readiness and accepts everything for liveness",
-            during_recovery: Outcome::Unknown,
-            source: "sclorg/postgresql-container#320",
+        // Whether it needs a password is for pg_hba.conf to say, which no manifest shows.
+        Client {
+            programs: &["psql"],
+            answers: Answers { serving: PASSES, recovering: FAILS, login_refused: UNKNOWN, alone: PASSES },
+            ..Client::ANY
         },
     ],
-    during_recovery,
+    endpoints: PATRONI,
+    shutdown: Some(Shutdown {
+        seconds: 60,
+        because: "writes a checkpoint, which takes as long as the disk needs; 120 to 300 s are common advice",
+    }),
     unreachable,
+    ..Profile::BLANK
 };
 
-fn during_recovery(call: &Call) -> Option<Answer> {
-    match call.program() {
-        // 1 while it is rejecting, whatever is asked; a wrong argument fails too.
-        "pg_isready" => Some(Answer { outcome: Outcome::Fails, output: Some("rejecting connections") }),
-        "psql" => Some(Answer { outcome: Outcome::Fails, output: Some("") }),
-        _ => None,
-    }
-}
+/// Patroni's REST API (`docs/rest_api.rst`). The server itself speaks no HTTP.
+const PATRONI: &[Endpoint] = &[
+    Endpoint {
+        path: "/liveness",
+        recovering: Http::Good,
+        does: "is Patroni's answer for its own loop, not for the server",
+        ..Endpoint::ANY
+    },
+    Endpoint {
+        path: "/readiness",
+        recovering: Http::Refusing,
+        alone: Http::Good,
+        does: "is Patroni's answer whether the server runs and follows",
+        ..Endpoint::ANY
+    },
+    Endpoint {
+        path: "/health",
+        recovering: Http::Refusing,
+        does: "is Patroni's answer whether the server runs, and 503 while it starts",
+        ..Endpoint::ANY
+    },
+    Endpoint {
+        path: "/",
+        recovering: Http::Refusing,
+        alone: Http::Refusing,
+        depends_on: "the role that Patroni gave it",
+        does: "is Patroni's answer for one role, and 503 in every other",
+        ..Endpoint::ANY
+    },
+];
 
 /// `listen_addresses` empty or loopback: `-c listen_addresses=localhost`, `-h 127.0.0.1`, `--listen_addresses=`.
-fn unreachable(arguments: &[&str]) -> Option<String> {
+fn unreachable(container: &Container<'_>) -> Option<String> {
+    let arguments = container.command_line();
     let setting = arguments.iter().find_map(|word| {
         let word = word.strip_prefix("--").unwrap_or(word);
         word.strip_prefix("listen_addresses=").or_else(|| word.strip_prefix("-clisten_addresses="))
     });
-    let addresses = setting.or_else(|| option_value(arguments, &["-h"]))?.trim_matches(['\'', '"']);
+    let addresses = setting.or_else(|| option_value(&arguments, &["-h"]))?.trim_matches(['\'', '"']);
     if addresses.is_empty() {
         return Some("listen_addresses is empty: the server listens on a unix socket only".to_owned());
     }

@@ -1,8 +1,10 @@
 //! Redis and its forks, and Sentinel.
 
-use super::{KnownScript, Opens, Profile, Source, SteadyLiveness};
+use super::profile::{
+    Answers, Client, Evidence, Opens, OtherPort, PASSES, Profile, Shutdown, Source, SteadyLiveness, fails_with, prints,
+};
 use crate::api::Engine;
-use crate::core::model::command::{Answer, Call, Outcome};
+use crate::core::model::workload::Container;
 
 pub(super) static REDIS: Profile = Profile {
     engine: Engine::Redis,
@@ -19,7 +21,10 @@ pub(super) static VALKEY: Profile = Profile {
     servers: &["valkey-server"],
     environment: &["VALKEY_*"],
     data_paths: &["/bitnami/valkey"],
-    opens_source: Source { kind: "unverified", citation: "a fork of Redis 7.2, whose port opens before it loads" },
+    opens_source: Source {
+        kind: Evidence::Unverified,
+        citation: "a fork of Redis 7.2, whose port opens before it loads",
+    },
     ..REDIS_LIKE
 };
 
@@ -30,7 +35,7 @@ pub(super) static KEYDB: Profile = Profile {
     environment: &["KEYDB_*"],
     data_paths: &["/bitnami/keydb"],
     opens_source: Source {
-        kind: "source",
+        kind: Evidence::Source,
         citation: "Snapchat/KeyDB: src/server.cpp, listening before loadDataFromDisk",
     },
     ..REDIS_LIKE
@@ -46,63 +51,62 @@ pub(super) static SENTINEL: Profile = Profile {
     port: 26379,
     port_names: &["redis-sentinel", "sentinel", "tcp-sentinel"],
     port_environment: &["REDIS_SENTINEL_PORT_NUMBER", "VALKEY_SENTINEL_PORT_NUMBER"],
-    opens_source: Source { kind: "unverified", citation: "a Sentinel loads no data" },
+    opens_source: Source { kind: Evidence::Unverified, citation: "a Sentinel loads no data" },
     in_recovery: "loads no data",
+    shutdown: None,
     ..REDIS_LIKE
 };
 
 /// What the four share.
 const REDIS_LIKE: Profile = Profile {
-    engine: Engine::Redis,
-    images: &[],
-    servers: &[],
+    family: "Redis",
     ruled_out_by: &["--sentinel", "redis-sentinel", "valkey-sentinel"],
-    environment: &[],
-    data_paths: &[],
-    clients: &["redis-cli", "valkey-cli", "keydb-cli"],
     port: 6379,
     port_names: &["redis", "tcp-redis", "valkey", "tcp-valkey", "keydb", "client"],
     port_environment: &["REDIS_PORT", "REDIS_PORT_NUMBER", "VALKEY_PORT_NUMBER", "KEYDB_PORT_NUMBER"],
     port_arguments: &["--port", "--tls-port"],
     client_port_options: &["-p"],
+    other_ports: &[OtherPort {
+        number: 16379,
+        names: &["cluster-bus", "tcp-redis-bus", "redis-bus", "gossip"],
+        opens: Opens::Unknown,
+        what: "the cluster bus",
+    }],
     opens: Opens::Early,
     opens_source: Source {
-        kind: "measured",
+        kind: Evidence::Measured,
         citation: "Redis 7.0.15 loading a 302 MB RDB: the port opened after 0.10 s, the first PONG came after 30.8 s",
     },
     in_recovery: "answers LOADING while it loads its data",
     steady: SteadyLiveness::Socket,
-    scripts: &[
-        KnownScript {
-            path: "/health/ping_liveness_local.sh",
-            image: "",
-            does: "Bitnami's ping_liveness_local.sh accepts LOADING and MASTERDOWN",
-            during_recovery: Outcome::Passes,
-            source: "bitnami/charts: bitnami/redis/templates/health-configmap.yaml",
+    clients: &[
+        // `-e` turns an error reply into an exit code.
+        Client {
+            with: &["-e", "ping"],
+            answers: Answers { serving: prints("PONG"), alone: prints("PONG"), ..STRICT },
+            ..CLI
         },
-        KnownScript {
-            path: "/health/ping_readiness_local.sh",
-            image: "",
-            does: "Bitnami's ping_readiness_local.sh accepts PONG only, and a loading server answers LOADING",
-            during_recovery: Outcome::Fails,
-            source: "bitnami/charts: bitnami/redis/templates/health-configmap.yaml",
-        },
+        Client { with: &["-e"], answers: STRICT, ..CLI },
+        // Without it the error is printed, and the exit code is 0.
+        Client { with: &["ping"], answers: Answers { serving: prints("PONG"), alone: prints("PONG"), ..LAX }, ..CLI },
+        Client { with: &["PING"], answers: Answers { serving: prints("PONG"), alone: prints("PONG"), ..LAX }, ..CLI },
+        Client { answers: LAX, ..CLI },
     ],
-    during_recovery,
+    shutdown: Some(Shutdown { seconds: 60, because: "saves its data if `save` is set, at some 100 MB/s" }),
     unreachable,
+    ..Profile::BLANK
 };
 
-/// `redis-cli` prints the error and exits with 0, unless it is told `-e`.
-fn during_recovery(call: &Call) -> Option<Answer> {
-    if !matches!(call.program(), "redis-cli" | "valkey-cli" | "keydb-cli") {
-        return None;
-    }
-    let outcome = if call.arguments.iter().any(|argument| argument == "-e") { Outcome::Fails } else { Outcome::Passes };
-    Some(Answer { outcome, output: Some("LOADING Redis is loading the dataset in memory") })
-}
+const CLI: Client = Client { programs: &["redis-cli", "valkey-cli", "keydb-cli"], ..Client::ANY };
+const LOADING: &str = "LOADING Redis is loading the dataset in memory";
+const NOAUTH: &str = "NOAUTH Authentication required.";
+const LAX: Answers =
+    Answers { serving: PASSES, recovering: prints(LOADING), login_refused: prints(NOAUTH), alone: PASSES };
+const STRICT: Answers = Answers { recovering: fails_with(LOADING), login_refused: fails_with(NOAUTH), ..LAX };
 
 /// `--bind 127.0.0.1 ::1`: every address up to the next option.
-fn unreachable(arguments: &[&str]) -> Option<String> {
+fn unreachable(container: &Container<'_>) -> Option<String> {
+    let arguments = container.command_line();
     let start = arguments.iter().position(|argument| *argument == "--bind")?;
     let addresses: Vec<&str> = arguments
         .iter()

@@ -1,0 +1,248 @@
+//! What a probe of a database means: whether it passes during recovery, who else decides it, and what it costs.
+
+use serde_json::Value;
+
+use super::profile::{FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
+use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
+use crate::core::model::command::{Answer, Call, Outcome, Script};
+use crate::core::model::probe::{HandlerKind, Probe};
+use crate::core::model::workload::Container;
+
+/// What a probe means for the database behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// Whether it passes while the server recovers.
+    pub outcome: Outcome,
+    /// Why, for people.
+    pub because: String,
+    /// What kind of check it is.
+    pub check: Check,
+    /// What else decides it: it fails although this server is well, because that is away.
+    pub depends_on: Option<String>,
+    /// It fails although this server is well, because its login is no longer good.
+    pub needs_login: bool,
+    /// It does the same whatever the server does: passes when it is down, or fails when it is well.
+    pub always: Option<Outcome>,
+    /// The heaviest program that it starts.
+    pub runtime: Runtime,
+}
+
+/// What kind of check an exec or network probe is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// It asks the server.
+    Client,
+    /// It looks for a process.
+    Process,
+    /// A file that is not in the pod spec.
+    Script,
+    /// It connects, and asks nothing.
+    Socket,
+    /// It sends an HTTP request.
+    Http,
+    /// Something else.
+    Other,
+}
+
+impl Meaning {
+    fn new(outcome: Outcome, because: impl Into<String>, check: Check) -> Self {
+        Self {
+            outcome,
+            because: because.into(),
+            check,
+            depends_on: None,
+            needs_login: false,
+            always: None,
+            runtime: Runtime::Light,
+        }
+    }
+
+    fn unknown(because: &str, check: Check) -> Self {
+        Self::new(Outcome::Unknown, because, check)
+    }
+}
+
+impl Database {
+    /// What a probe of this container means.
+    #[must_use]
+    pub fn meaning(&self, container: &Container<'_>, probe: Probe<'_>) -> Meaning {
+        match probe.handler() {
+            None => Meaning::unknown("it has no handler, or more than one", Check::Other),
+            Some((HandlerKind::Exec, _)) => match probe.exec_command() {
+                Some(command) => self.exec_meaning(container, &command),
+                None => Meaning::unknown("its command cannot be read", Check::Other),
+            },
+            Some((HandlerKind::TcpSocket, _)) => self.socket_meaning(container, probe),
+            Some((HandlerKind::HttpGet, json)) => self.http_meaning(json),
+            Some((HandlerKind::Grpc, _)) => {
+                Meaning::unknown("what its gRPC health service tells is not known here", Check::Other)
+            }
+        }
+    }
+
+    fn socket_meaning(&self, container: &Container<'_>, probe: Probe<'_>) -> Meaning {
+        let engine = self.profile.engine;
+        let Some(number) = probe.port().and_then(|port| resolve_port(container, port)) else {
+            return Meaning::unknown("its port has no number in the manifest", Check::Socket);
+        };
+        let (opens, port) = match &self.port {
+            ClientPort::Known { number: client, .. } if *client == number => {
+                (self.profile.opens, "its port".to_owned())
+            }
+            _ => match self.profile.other_port(container, number) {
+                Some(other) => (other.opens, format!("port {number} ({})", other.what)),
+                None => return Meaning::unknown("what it dials is not the client port", Check::Socket),
+            },
+        };
+        match opens {
+            Opens::Early => {
+                Meaning::new(Outcome::Passes, format!("{engine} opens {port} before recovery"), Check::Socket)
+            }
+            Opens::Late => {
+                Meaning::new(Outcome::Fails, format!("{engine} opens {port} only after recovery"), Check::Socket)
+            }
+            Opens::Unknown => {
+                let because = format!("nobody has shown whether {engine} opens {port} before or after recovery");
+                Meaning::new(Outcome::Unknown, because, Check::Socket)
+            }
+        }
+    }
+
+    fn http_meaning(&self, json: &Value) -> Meaning {
+        let path = json.get("path").and_then(Value::as_str).unwrap_or("/");
+        let Some(endpoint) = self.profile.endpoint(path) else {
+            return Meaning::unknown("what this endpoint tells is not known here", Check::Http);
+        };
+        let outcome = |situation| match endpoint.in_situation(situation) {
+            Http::Good => Outcome::Passes,
+            Http::Refusing | Http::Closed => Outcome::Fails,
+            Http::Unknown => Outcome::Unknown,
+        };
+        let because = format!("{path} {}", endpoint.does);
+        let mut meaning = Meaning::new(outcome(Situation::Recovering), because, Check::Http);
+        meaning.depends_on = (outcome(Situation::Alone) == Outcome::Fails).then(|| endpoint.depends_on.to_owned());
+        meaning.needs_login = outcome(Situation::LoginRefused) == Outcome::Fails;
+        meaning
+    }
+
+    fn exec_meaning(&self, container: &Container<'_>, command: &[&str]) -> Meaning {
+        let script = Script::read(command);
+        let known = |call: &Call| known_script(container.image(), call);
+        let outcome = |situation| script.evaluate(&|call| self.answer(container, call, situation));
+        let during_recovery = outcome(Situation::Recovering);
+        let calls = script.calls();
+        let engine = self.profile.engine;
+
+        let mut meaning = if let Some(script) = calls.iter().find_map(|call| known(call)) {
+            Meaning::new(during_recovery, script.does, Check::Client)
+        } else if let Some(client) = calls.iter().find(|call| self.is_client(call)) {
+            let because = match during_recovery {
+                _ if let Some(host) = asks_elsewhere(client) => {
+                    format!("it runs {} against {host}, so that another server decides over this one", client.program())
+                }
+                Outcome::Fails => {
+                    format!("it runs {}, and {engine} {}", client.program(), self.profile.in_recovery)
+                }
+                Outcome::Passes => format!("it runs {}, and its exit code stays 0 meanwhile", client.program()),
+                Outcome::Unknown => format!("it runs {}, in a way that depends on run-time values", client.program()),
+            };
+            Meaning::new(during_recovery, because, Check::Client)
+        } else if let Some(check) = calls.iter().find(|call| is_process_check(call)) {
+            Meaning::new(during_recovery, format!("{} only looks for a process", check.program()), Check::Process)
+        } else if let Some(call) = calls.iter().find(|call| is_script_file(&call.path)) {
+            Meaning::new(during_recovery, format!("the text of {} is not in the pod spec", call.path), Check::Script)
+        } else {
+            Meaning::new(during_recovery, "it asks nothing of the server that is known here", Check::Other)
+        };
+        if outcome(Situation::Alone) == Outcome::Fails {
+            let named = calls.iter().find_map(|call| self.depends_on(container, call));
+            meaning.depends_on = Some(named.unwrap_or("other servers").to_owned());
+        } else if let Some(host) =
+            calls.iter().filter(|call| self.is_client(call)).find_map(|call| asks_elsewhere(call))
+        {
+            meaning.depends_on = Some(format!("the server at {host}"));
+        }
+        meaning.needs_login = outcome(Situation::LoginRefused) == Outcome::Fails;
+        meaning.always = match (outcome(Situation::Serving), outcome(Situation::Down)) {
+            (_, Outcome::Passes) => Some(Outcome::Passes),
+            (Outcome::Fails, _) => Some(Outcome::Fails),
+            _ => None,
+        };
+        meaning.runtime = calls.iter().map(|call| self.runtime(container, call)).max().unwrap_or_default();
+        meaning
+    }
+
+    /// What a call does in a situation; None where it is nobody's that is known here.
+    fn answer(&self, container: &Container<'_>, call: &Call, situation: Situation) -> Option<Answer> {
+        if self.is_client(call) && asks_elsewhere(call).is_some() {
+            return Some(UNKNOWN);
+        }
+        if let Some(client) = self.profile.client(call) {
+            return Some(client.answers.in_situation(situation));
+        }
+        if let Some(answer) = self.request(call, situation) {
+            return Some(answer);
+        }
+        if let Some(script) = known_script(container.image(), call) {
+            return Some(script.answers.in_situation(situation));
+        }
+        is_process_check(call).then_some(if situation == Situation::Down { FAILS } else { PASSES })
+    }
+
+    /// What `curl` or `wget` on one of the engine's endpoints does.
+    fn request(&self, call: &Call, situation: Situation) -> Option<Answer> {
+        let endpoint = self.profile.endpoint(requested_path(call)?)?;
+        let fails_on_status = call.program() == "wget"
+            || call
+                .arguments
+                .iter()
+                .any(|a| a == "--fail" || a.starts_with('-') && !a.starts_with("--") && a.contains('f'));
+        Some(match endpoint.in_situation(situation) {
+            Http::Good => PASSES,
+            Http::Refusing if !fails_on_status => PASSES,
+            Http::Refusing | Http::Closed => FAILS,
+            Http::Unknown => UNKNOWN,
+        })
+    }
+
+    fn is_client(&self, call: &Call) -> bool {
+        self.profile.client(call).is_some()
+            || requested_path(call).is_some_and(|path| self.profile.endpoint(path).is_some())
+    }
+
+    fn depends_on(&self, container: &Container<'_>, call: &Call) -> Option<&'static str> {
+        let client = self.profile.client(call).map(|client| client.depends_on);
+        let endpoint = || Some(self.profile.endpoint(requested_path(call)?)?.depends_on);
+        let script = || known_script(container.image(), call).map(|script| script.depends_on);
+        client.or_else(endpoint).or_else(script).filter(|what| !what.is_empty())
+    }
+
+    fn runtime(&self, container: &Container<'_>, call: &Call) -> Runtime {
+        let client = self.profile.client(call).map(|client| client.runtime);
+        let script = || known_script(container.image(), call).map(|script: &KnownScript| script.runtime);
+        client.or_else(script).unwrap_or_default()
+    }
+}
+
+/// Path and query of what `curl` or `wget` asks.
+fn requested_path(call: &Call) -> Option<&str> {
+    if !matches!(call.program(), "curl" | "wget") {
+        return None;
+    }
+    let url = call.arguments.iter().find(|argument| argument.contains("://") || argument.starts_with("localhost"))?;
+    let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+    Some(rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/"))
+}
+
+/// `pgrep`, `pidof`, `kill -0`: they see a process that recovers as well as one that serves.
+fn is_process_check(call: &Call) -> bool {
+    match call.program() {
+        "pgrep" | "pidof" | "ps" | "jps" => true,
+        "kill" => call.arguments.first().is_some_and(|signal| signal == "-0" || signal == "-s0"),
+        _ => false,
+    }
+}
+
+fn is_script_file(path: &str) -> bool {
+    path.starts_with('/') || path.starts_with("./") || path.to_ascii_lowercase().ends_with(".sh")
+}
