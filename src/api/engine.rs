@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 macro_rules! engines {
     ($($variant:ident $name:literal $what:literal;)*) => {
         /// A database engine that has a profile, by the name its own project uses.
+        // Their names are the projects' own, which are no code.
+        #[allow(clippy::doc_markdown)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Engine {
             $(#[doc = $what] #[serde(rename = $name)] $variant,)*

@@ -14,7 +14,7 @@ pub struct KnownScript {
     /// The versions of the image for which this holds, from the first on and before the second, as in `("7.0", "8")`;
     /// None for all. A tag that is no version is in no range.
     pub versions: Option<(&'static str, &'static str)>,
-    /// Words that have to be among its arguments; see [`has_word`].
+    /// Words that have to be among its arguments, as in [`super::Client::with`].
     pub with: &'static [&'static str],
     /// What it does, for people, as a sentence without its end.
     pub does: &'static str,

@@ -207,7 +207,7 @@ pub enum Runtime {
 pub struct Client {
     /// Names of the program.
     pub programs: &'static [&'static str],
-    /// Words that all have to be among its arguments, for example a subcommand. See [`has_word`].
+    /// Words that all have to be among its arguments, for example a subcommand. As a whole argument, or as a word in one.
     pub with: &'static [&'static str],
     /// What it does.
     pub answers: Answers,
