@@ -108,9 +108,9 @@ pub enum Error {
     /// Parts of the input could not be read; the report names them.
     #[error("{0} documents could not be read; the report says where and why, and covers the rest")]
     Unread(usize),
-    /// A value of ours has no JSON form.
-    #[error("cannot print the report as JSON")]
-    Json(#[source] serde_json::Error),
+    /// The report cannot be printed in the form that was asked for.
+    #[error(transparent)]
+    Report(#[from] crate::report::PrintError),
     /// A file or folder that the user named cannot be written.
     #[error("cannot write {}", path.display())]
     Write {

@@ -16,7 +16,7 @@ use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{judge, policy_problems};
 use crate::manifest::{self, Document};
-use crate::report::{self, Report, Source, UnreadDocument, WorkloadReport};
+use crate::report::{self, Format, Report, Source, UnreadDocument, WorkloadReport};
 
 /// Below this nobody wonders whether it still works.
 const QUIET: Duration = Duration::from_secs(2);
@@ -32,23 +32,13 @@ pub(super) struct Args {
     policy: Vec<PathBuf>,
     /// How the report looks.
     #[arg(long, short, value_enum, default_value_t)]
-    output: Output,
+    output: Format,
     /// Exit with 1 if there is a finding of this severity or above.
     #[arg(long, value_enum, default_value_t)]
     fail_on: FailOn,
     /// Print the JSON Schema of the JSON report, and do nothing else.
     #[arg(long)]
     print_schema: bool,
-}
-
-/// How the report looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people: grouped by workload, a sentence for each finding.
-    #[default]
-    Table,
-    /// For machines; see --print-schema.
-    Json,
 }
 
 /// From which severity on a finding is a failure.
@@ -62,39 +52,37 @@ enum FailOn {
 }
 
 impl FailOn {
-    fn fails(self, worst: Option<Severity>) -> bool {
-        let least = match self {
-            Self::Critical => Severity::Critical,
-            Self::Warning => Severity::Warning,
-            Self::Info => Severity::Info,
-            Self::Never => return false,
-        };
-        worst.is_some_and(|worst| worst >= least)
+    /// The least severity that is a failure.
+    fn least(self) -> Option<Severity> {
+        match self {
+            Self::Critical => Some(Severity::Critical),
+            Self::Warning => Some(Severity::Warning),
+            Self::Info => Some(Severity::Info),
+            Self::Never => None,
+        }
     }
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     if args.print_schema {
-        let text = serde_json::to_string_pretty(&report::schema()).map_err(Error::Json)?;
+        let text = serde_json::to_string_pretty(&report::schema()).map_err(report::PrintError::from)?;
         print(text + "\n")?;
         return Ok(Outcome::Clean);
     }
     let policies = read_policies(&args.policy)?;
     let files = files(&args.paths)?;
     let (report, lost) = scan(&files, &policies)?;
-    match args.output {
-        Output::Json => print(report.to_json().map_err(Error::Json)?)?,
-        Output::Table => {
-            let text = report.to_table();
-            let plain = || anstream::adapter::strip_str(&text).to_string();
-            let coloured = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-            print(if coloured { text.clone() } else { plain() })?;
-        }
-    }
+    let failing = args.fail_on.least();
+    let text = report.print(args.output, failing)?;
+    let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    // Only the table has colours, and elsewhere an escape is what stood in the input.
+    let is_plain = is_seen || args.output != Format::Table;
+    print(if is_plain { text } else { anstream::adapter::strip_str(&text).to_string() })?;
     if lost > 0 {
         return Err(Error::Unread(lost));
     }
-    Ok(if args.fail_on.fails(report.worst()) { Outcome::Found } else { Outcome::Clean })
+    let fails = report.worst().zip(failing).is_some_and(|(worst, least)| worst >= least);
+    Ok(if fails { Outcome::Found } else { Outcome::Clean })
 }
 
 /// The files to scan, folders searched in the order of their names.

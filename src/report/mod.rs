@@ -1,7 +1,9 @@
 //! Findings in words: the report of a scan, and the forms in which it is printed.
 
+mod format;
 mod json;
 mod table;
+mod yaml;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::core::detect::{Applicability, Finding, Severity};
 use crate::core::rollout::Judgement;
 
+pub use format::{Format, PrintError};
 pub use json::schema;
 
 /// What a scan came to. Serialises to the published shape; fields are only ever added to it.
@@ -178,18 +181,13 @@ impl Report {
         self.workloads.iter().flat_map(|workload| &workload.findings).map(|finding| finding.severity).max()
     }
 
-    /// The report as JSON.
+    /// The report in one of its forms. Findings from `failing` on are failures in the forms that know such a thing.
+    /// Colours are for the caller to strip where nobody sees them.
     ///
     /// # Errors
-    /// Never, for what is in it; the type is that of the serialiser.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        json::print(self)
-    }
-
-    /// The report for people. Colours are for the caller to strip where nobody sees them.
-    #[must_use]
-    pub fn to_table(&self) -> String {
-        table::print(self)
+    /// Never, for what is in it; the type is that of the serialisers.
+    pub fn print(&self, format: Format, failing: Option<Severity>) -> Result<String, PrintError> {
+        format.print(self, failing)
     }
 }
 
