@@ -71,15 +71,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     }
     let policies = read_policies(&args.policy)?;
     let files = files(&args.paths)?;
-    let (report, lost) = scan(&files, &policies)?;
+    let report = scan(&files, &policies)?;
     let failing = args.fail_on.least();
     let text = report.print(args.output, failing)?;
     let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     // Only the table has colours, and elsewhere an escape is what stood in the input.
     let is_plain = is_seen || args.output != Format::Table;
     print(if is_plain { text } else { anstream::adapter::strip_str(&text).to_string() })?;
-    if lost > 0 {
-        return Err(Error::Unread(lost));
+    if report.lost() > 0 {
+        return Err(Error::Unread(report.lost()));
     }
     let fails = report.worst().zip(failing).is_some_and(|(worst, least)| worst >= least);
     Ok(if fails { Outcome::Found } else { Outcome::Clean })
@@ -131,15 +131,12 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
 #[derive(Default)]
 struct FileReport {
     documents: usize,
-    /// Documents that could not be read at all.
-    lost: usize,
     unread: Vec<UnreadDocument>,
     workloads: Vec<WorkloadReport>,
 }
 
-/// Scans the files on all processors, one file at a time on each, and keeps their order. Also counts the documents
-/// that could not be read.
-fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error> {
+/// Scans the files on all processors, one file at a time on each, and keeps their order.
+fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let progress = Progress::start(files.len());
@@ -169,17 +166,15 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error
     }
     all.sort_by_key(|(index, _)| *index);
     let mut report = Report::new();
-    let mut lost = 0;
     for (_, file) in all {
         report.summary.files += 1;
         report.summary.documents += file.documents;
-        lost += file.lost;
         report.unread.extend(file.unread);
         for workload in file.workloads {
             report.add(workload);
         }
     }
-    Ok((report, lost))
+    Ok(report)
 }
 
 fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
@@ -194,9 +189,9 @@ fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
     let reading = manifest::read(&bytes);
     let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
     for problem in reading.problems {
-        result.lost += usize::from(problem.reason.loses_document());
+        let lost = problem.reason.loses_document();
         let (line, column, reason) = (problem.line, problem.column, problem.reason.to_string());
-        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason });
+        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason, lost });
     }
     for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
         result.workloads.push(judge_document(&file, document, policies));

@@ -1,4 +1,4 @@
-use super::{Report, json, table, yaml};
+use super::{Report, github, json, junit, sarif, table, yaml};
 use crate::core::detect::Severity;
 
 /// The forms in which a report is printed, one file each.
@@ -12,6 +12,12 @@ pub enum Format {
     Json,
     /// The same as YAML.
     Yaml,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// JUnit's XML, for test reports: a workload is a test, and a finding as bad as --fail-on its failure.
+    Junit,
+    /// Annotations of a pull request, as commands of a GitHub workflow.
+    Github,
 }
 
 /// A report that has no form of the kind that was asked for.
@@ -23,14 +29,20 @@ pub enum PrintError {
     /// Not as YAML.
     #[error("cannot print the report as YAML")]
     Yaml(#[from] serde_yaml::Error),
+    /// Not as XML.
+    #[error("cannot print the report as XML")]
+    Xml(#[from] std::io::Error),
 }
 
 impl Format {
-    pub(super) fn print(self, report: &Report, _failing: Option<Severity>) -> Result<String, PrintError> {
+    pub(super) fn print(self, report: &Report, failing: Option<Severity>) -> Result<String, PrintError> {
         match self {
             Self::Table => Ok(table::print(report)),
             Self::Json => json::print(report),
             Self::Yaml => yaml::print(report),
+            Self::Sarif => sarif::print(report),
+            Self::Junit => junit::print(report, failing),
+            Self::Github => Ok(github::print(report)),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Findings in words: the report of a scan, and the forms in which it is printed.
 
 mod format;
+mod github;
 mod json;
+mod junit;
+mod sarif;
 mod table;
 mod yaml;
 
@@ -66,6 +69,8 @@ pub struct UnreadDocument {
     pub column: u32,
     /// Why, and what to do.
     pub reason: String,
+    /// Whether something is missing from the report because of it. What was read in spite of a doubt is in the report.
+    pub lost: bool,
 }
 
 /// Where a workload stands.
@@ -181,6 +186,12 @@ impl Report {
         self.workloads.iter().flat_map(|workload| &workload.findings).map(|finding| finding.severity).max()
     }
 
+    /// How much is missing from the report because it could not be read.
+    #[must_use]
+    pub fn lost(&self) -> usize {
+        self.unread.iter().filter(|unread| unread.lost).count()
+    }
+
     /// The report in one of its forms. Findings from `failing` on are failures in the forms that know such a thing.
     /// Colours are for the caller to strip where nobody sees them.
     ///
@@ -198,6 +209,27 @@ impl Default for Report {
 }
 
 impl WorkloadReport {
+    /// What it is, for people: `StatefulSet NAMESPACE/NAME`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if self.namespace.is_empty() {
+            format!("{} {}", self.kind, self.name)
+        } else {
+            format!("{} {}/{}", self.kind, self.namespace, self.name)
+        }
+    }
+
+    /// The databases in it, for people; empty where there is none.
+    #[must_use]
+    pub fn databases(&self) -> String {
+        let databases = self.containers.iter().filter_map(|container| {
+            let (engine, confidence) = (container.engine.as_ref()?, container.confidence.as_ref()?);
+            let doubt = if confidence == "Certain" { String::new() } else { format!(" ({confidence})") };
+            Some(format!("{engine}{doubt} in {}", container.name))
+        });
+        databases.collect::<Vec<_>>().join(", ")
+    }
+
     /// The report of a workload that was judged offline. `place` gives line and column of a pointer.
     #[must_use]
     pub fn new(
@@ -234,6 +266,18 @@ impl WorkloadReport {
             patch: judgement.plan.map(|plan| plan.template_patch),
         }
     }
+}
+
+impl FindingReport {
+    /// What was found and what to do, for forms that have one text for both.
+    fn sentence(&self) -> String {
+        format!("{}. Fix: {}", self.message, self.fix)
+    }
+}
+
+/// What a file is called where a dash would mean nothing.
+fn file_name(file: &str) -> &str {
+    if file == "-" { "stdin" } else { file.strip_prefix("./").unwrap_or(file) }
 }
 
 fn finding_report(
