@@ -1,4 +1,6 @@
-//! `reprieve scan`: manifests in, findings out.
+//! `reprieve scan`: manifests or live objects in, findings out.
+
+mod live;
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Read as _};
@@ -9,10 +11,10 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::{Error, Outcome, print};
-use crate::api::{self, ClusterProbePolicySpec, PolicySpec};
+use crate::api::{self, PolicySpec};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
-use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
+use crate::core::model::policy::{Policy, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{judge, policy_problems};
 use crate::manifest::{self, Document};
@@ -21,13 +23,15 @@ use crate::report::{self, Format, Report, Source, UnreadDocument, WorkloadReport
 /// Below this nobody wonders whether it still works.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// Find probes and requests in manifests that would kill a recovering database.
+/// Find probes and requests, in manifests or in a cluster, that would kill a recovering database.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Files and folders (searched for .yaml, .yml and .json), or - for standard input.
-    #[arg(value_name = "PATH", required_unless_present = "print_schema")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["print_schema", "cluster"])]
     paths: Vec<PathBuf>,
-    /// Apply these policies, as the operator would. Without one the defaults count.
+    #[command(flatten)]
+    live: live::Args,
+    /// Apply these policies, as the operator would. Without one those of the cluster count, else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
     /// How the report looks.
@@ -70,8 +74,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         return Ok(Outcome::Clean);
     }
     let policies = read_policies(&args.policy)?;
-    let files = files(&args.paths)?;
-    let report = scan(&files, &policies)?;
+    let report =
+        if args.live.cluster { live::scan(&args.live, policies)? } else { scan(&files(&args.paths)?, &policies)? };
     let failing = args.fail_on.least();
     let text = report.print(args.output, failing)?;
     let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
@@ -139,7 +143,7 @@ struct FileReport {
 fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
-    let progress = Progress::start(files.len());
+    let progress = Progress::start();
     let results: Vec<Result<Vec<(usize, FileReport)>, Error>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
@@ -148,7 +152,9 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(file) = files.get(index) else { return Ok(done) };
-                        progress.at(index);
+                        if index.is_multiple_of(64) {
+                            progress.tell(|| format!("scanning {index} of {} files", files.len()));
+                        }
                         done.push((index, scan_file(file, policies)?));
                     }
                 })
@@ -269,25 +275,16 @@ fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
         }
         for document in reading.documents {
             let kind = document.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("").to_owned();
-            let text = |pointer: &str| document.value.pointer(pointer).and_then(|v| v.as_str()).map(str::to_owned);
-            let spec = document.value.get("spec").cloned().unwrap_or_default();
-            let parsed = match kind.as_str() {
-                "ProbePolicy" => serde_json::from_value::<PolicySpec>(spec).map(|spec| (spec, None)),
-                "ClusterProbePolicy" => serde_json::from_value::<ClusterProbePolicySpec>(spec)
-                    .map(|spec| (spec.policy, spec.namespace_selector)),
-                other => {
-                    return Err(wrong(document.line, format!("{other} is no ProbePolicy and no ClusterProbePolicy")));
-                }
-            };
+            if kind != "ProbePolicy" && kind != "ClusterProbePolicy" {
+                return Err(wrong(document.line, format!("{kind} is no ProbePolicy and no ClusterProbePolicy")));
+            }
             let [namespaced, cluster] = api::definitions();
             let definition = if kind == "ProbePolicy" { namespaced } else { cluster };
             if let Some(field) = api::unknown_fields(&definition, &document.value).into_iter().next() {
                 return Err(wrong(document.line, format!("there is no field {field}")));
             }
-            let (spec, namespace_selector) = parsed.map_err(|error| wrong(document.line, format!("spec: {error}")))?;
-            let namespace = (kind == "ProbePolicy").then(|| text("/metadata/namespace").unwrap_or_default());
-            let reference = PolicyReference { namespace, name: text("/metadata/name").unwrap_or_default() };
-            let policy = Policy { reference, spec, namespace_selector };
+            let policy = Policy::read(&document.value, kind == "ClusterProbePolicy")
+                .map_err(|error| wrong(document.line, error))?;
             if let Some(problem) = policy_problems(&policy).into_iter().next() {
                 return Err(wrong(document.line, problem));
             }
@@ -299,25 +296,24 @@ fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
 
 /// A line on the terminal, once it takes long.
 struct Progress {
-    total: usize,
     started: Instant,
     shown: bool,
 }
 
 impl Progress {
-    fn start(total: usize) -> Self {
-        Self { total, started: Instant::now(), shown: io::stderr().is_terminal() }
+    fn start() -> Self {
+        Self { started: Instant::now(), shown: io::stderr().is_terminal() }
     }
 
-    fn at(&self, index: usize) {
-        if self.shown && index.is_multiple_of(64) && self.started.elapsed() > QUIET {
-            anstream::eprint!("\rscanning {index} of {} files", self.total);
+    fn tell(&self, text: impl FnOnce() -> String) {
+        if self.shown && self.started.elapsed() > QUIET {
+            anstream::eprint!("\r{:<78}", text());
         }
     }
 
     fn end(&self) {
         if self.shown && self.started.elapsed() > QUIET {
-            anstream::eprint!("\r{:60}\r", "");
+            anstream::eprint!("\r{:78}\r", "");
         }
     }
 }

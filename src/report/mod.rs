@@ -61,11 +61,11 @@ pub struct FindingCounts {
 /// Something that could not be read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UnreadDocument {
-    /// The file, `-` for standard input.
+    /// The file, `-` for standard input; `cluster:` and the context of the kubeconfig for what could not be listed.
     pub file: String,
-    /// From 1.
+    /// From 1; 0 in a cluster.
     pub line: u32,
-    /// From 1.
+    /// From 1; 0 in a cluster.
     pub column: u32,
     /// Why, and what to do.
     pub reason: String,
@@ -76,11 +76,11 @@ pub struct UnreadDocument {
 /// Where a workload stands.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Source {
-    /// The file, `-` for standard input.
+    /// The file, `-` for standard input; for a live object `cluster:` and the context of the kubeconfig.
     pub file: String,
-    /// Which document of it, from 1.
+    /// Which document of it, from 1; 0 for a live object.
     pub document: usize,
-    /// Its first line, from 1.
+    /// Its first line, from 1; 0 for a live object.
     pub line: u32,
 }
 
@@ -107,9 +107,9 @@ pub struct WorkloadReport {
     pub decision: String,
     /// A sentence.
     pub reason: String,
-    /// Swap or Additive; null where nothing would be sent.
+    /// Swap or Additive; null where there is no patch.
     pub remedy: Option<String>,
-    /// The strategic merge patch; null where nothing would be sent.
+    /// The strategic merge patch that the decision speaks of, also where it is not Patch; null where there is none.
     pub patch: Option<Value>,
 }
 
@@ -141,9 +141,9 @@ pub struct FindingReport {
     pub container: String,
     /// The probe or field, as a JSON pointer into the object.
     pub path: String,
-    /// From 1.
+    /// From 1; 0 for a live object.
     pub line: u32,
-    /// From 1.
+    /// From 1; 0 for a live object.
     pub column: u32,
     /// What was found.
     pub message: String,
