@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(value_name = "PATH", required_unless_present_any = ["print_schema", "cluster"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    live: live::Args,
+    live: live::Target,
     /// Apply these policies, as the operator would. Without one those of the cluster count, else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,

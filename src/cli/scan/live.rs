@@ -28,7 +28,7 @@ const KINDS: [Kind; 8] = [
 
 /// Which cluster, and what of it.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct Target {
     /// Scan what runs in the cluster, instead of files. Nothing is written, not even as a dry-run.
     #[arg(long, conflicts_with = "paths")]
     pub(super) cluster: bool,
@@ -50,12 +50,12 @@ pub(super) struct Args {
 }
 
 /// Scans a cluster. Policies from files count beside its own, and instead of those of the same name.
-pub(super) fn scan(args: &Args, given: Vec<Policy>) -> Result<Report, Error> {
+pub(super) fn scan(target: &Target, given: Vec<Policy>) -> Result<Report, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Start)?;
     runtime.block_on(async {
-        let options = ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() };
+        let options = ConnectOptions { kubeconfig: target.kubeconfig.clone(), context: target.context.clone() };
         let cluster = connect(&options).await?;
-        let survey = Survey::read(&cluster, &args.namespace, args.selector.as_deref(), given).await?;
+        let survey = Survey::read(&cluster, &target.namespace, target.selector.as_deref(), given).await?;
         Ok(survey.report(jiff::Timestamp::now()))
     })
 }
