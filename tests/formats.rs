@@ -317,6 +317,7 @@ fn github_gets_an_annotation_for_each_finding_and_each_broken_document() {
             finding["name"].as_str().unwrap()
         );
         assert!(line.starts_with(&start), "{line}\nshould start with\n{start}");
+        assert!(line.ends_with(&format!(". Fix: {}", finding["fix"].as_str().unwrap())), "{line}");
     }
 }
 
@@ -337,4 +338,5 @@ fn the_table_obeys_no_escape_of_a_manifest() {
     let sneaky = LOOPING.replace("name: pg, namespace", "name: \"\\e[8mpg\", namespace");
     let (_, text) = folder.scan(&["-"], &sneaky);
     assert!(text.starts_with("StatefulSet db/\u{fffd}[8mpg  PostgreSQL in pg  -:1\n"), "{text:?}");
+    assert!(text.contains("\n1 workload in 1 file, 1 with a database: "), "{text}");
 }

@@ -23,8 +23,7 @@ pub(super) fn print(report: &Report) -> String {
                 Severity::Info => "notice",
             };
             let title = format!("{} {}", finding.rule, finding.name);
-            let message =
-                format!("{}, container {}: {}. {}", workload.title(), finding.container, finding.message, finding.fix);
+            let message = format!("{}, container {}: {}", workload.title(), finding.container, finding.sentence());
             annotate(&mut text, level, (&workload.source.file, finding.line, finding.column), &title, &message);
         }
     }

@@ -32,21 +32,21 @@ pub(super) fn print(report: &Report) -> String {
     let findings = if total == 0 {
         "nothing found".to_owned()
     } else {
-        format!("{} critical, {} warnings, {} for information", counts.critical, counts.warning, counts.info)
+        format!("{} critical, {}, {} for information", counts.critical, counted(counts.warning, "warning"), counts.info)
     };
     let databases = report.workloads.iter().filter(|workload| workload.containers.iter().any(|c| c.engine.is_some()));
     let files = match report.summary.files {
         // Live objects.
         0 => String::new(),
-        files => format!(" in {files} files"),
+        files => format!(" in {}", counted(files, "file")),
     };
-    let _ = writeln!(
-        text,
-        "{} workloads{files}, {} with a database: {findings}",
-        report.summary.workloads,
-        databases.count()
-    );
+    let workloads = counted(report.summary.workloads, "workload");
+    let _ = writeln!(text, "{workloads}{files}, {} with a database: {findings}", databases.count());
     text
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Where something stands. A live object stands in no line.
