@@ -227,3 +227,61 @@ async fn a_watch_that_begins_again_lives_without_an_event() {
     assert_eq!(sent.lock().unwrap().len(), 3, "the list is not read again");
     task.abort();
 }
+
+fn page(names: &[&str], next: &str) -> Scripted {
+    let items: Vec<Value> =
+        names.iter().map(|name| json!({"metadata": {"name": name, "uid": format!("uid of {name}")}})).collect();
+    json_answer(
+        200,
+        &json!({"apiVersion": "apps/v1", "kind": "StatefulSetList", "metadata": {"resourceVersion": "5", "continue": next}, "items": items}),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_read_page_by_page() {
+    let (cluster, sent) = api(vec![page(&["a", "b"], "more"), page(&["c"], "")]);
+    let mut names = Vec::new();
+    let within = cluster.within(Some("n".to_owned()));
+    let take = |object: Value| {
+        assert_eq!((&object["apiVersion"], &object["kind"]), (&json!("apps/v1"), &json!("StatefulSet")));
+        names.push(object["metadata"]["name"].as_str().unwrap().to_owned());
+    };
+    within.list(Kind::StatefulSet, Some("app=db"), take).await.unwrap();
+    assert_eq!(names, ["a", "b", "c"]);
+    let uris: Vec<_> = sent.lock().unwrap().iter().map(|request| request.uri.clone()).collect();
+    assert_eq!(uris.len(), 2);
+    for uri in &uris {
+        assert!(uri.starts_with("/apis/apps/v1/namespaces/n/statefulsets?"), "{uri}");
+        assert!(uri.contains("limit=500") && uri.contains("labelSelector=app%3Ddb"), "{uri}");
+    }
+    assert!(!uris[0].contains("continue=") && uris[1].contains("continue=more"), "{uris:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_expired_is_read_whole_and_nothing_twice() {
+    let expired = refusal(410, "Expired", "The provided continue parameter is too old", &json!({}));
+    let (cluster, sent) = api(vec![page(&["a", "b"], "old"), expired, page(&["a", "b", "c"], "")]);
+    let mut names = Vec::new();
+    let take = |object: Value| names.push(object["metadata"]["name"].as_str().unwrap().to_owned());
+    cluster.list(Kind::StatefulSet, None, take).await.unwrap();
+    assert_eq!(names, ["a", "b", "c"]);
+    let last = sent.lock().unwrap()[2].uri.clone();
+    assert!(!last.contains("limit=") && !last.contains("continue="), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_fails_says_why_and_keeps_what_was_read() {
+    let forbidden = r#"statefulsets.apps is forbidden: User "x" cannot list resource "statefulsets" in API group "apps" at the cluster scope"#;
+    let (cluster, _) = api(vec![
+        page(&["a"], "more"),
+        refusal(403, "Forbidden", forbidden, &json!({})),
+        Scripted::Answer(404, "text/plain", "404 page not found".to_owned()),
+    ]);
+    let mut read = 0;
+    let error = cluster.list(Kind::StatefulSet, None, |_| read += 1).await.unwrap_err();
+    assert!(matches!(error, CallError::Forbidden(_)), "{error:?}");
+    assert_eq!(read, 1);
+    let error = cluster.list(Kind::ProbePolicy, None, |_| read += 1).await.unwrap_err();
+    assert!(matches!(error, CallError::Gone(_)), "a server without the custom resource: {error:?}");
+    assert_eq!(read, 1);
+}

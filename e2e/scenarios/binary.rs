@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::databases::{container, registry_database, registry_policy};
+use super::scan::scan;
 use super::stage::{NAME, Stage};
 use crate::harness::access::Access;
 use crate::harness::binaries::Binaries;
@@ -92,6 +93,10 @@ pub async fn it_says_what_to_install(binaries: &Binaries) -> Result<(), Failure>
     let said = does_not_start(&file).await?;
     assert!(said.contains("the server knows no probepolicies.reprieve.dev"), "{said}");
     assert!(said.contains("`reprieve crds | kubectl apply -f -`"), "{said}");
+
+    // A scan needs none of it.
+    let (code, report) = scan(&file, "default").await?;
+    assert_eq!((code, &report["unread"]), (0, &serde_json::json!([])), "{report:#}");
 
     // What it says helps.
     let crds = Command::new(REPRIEVE).arg("crds").output().await?;

@@ -12,6 +12,7 @@ pub mod owners;
 pub mod permissions;
 pub mod policies;
 pub mod races;
+pub mod scan;
 pub mod stage;
 pub mod stand_ins;
 pub mod steps;
@@ -73,6 +74,8 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(binary::it_patches_the_incident_and_ends_on_sigterm),
         without_cluster(binary::it_says_why_it_does_not_start),
         with_binaries(binary::it_says_what_to_install),
+        on_own_control_plane(scan::it_foresees_what_the_operator_writes),
+        on_own_control_plane(scan::it_names_what_it_may_not_list),
         on_own_control_plane(owners::kubectl_apply_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::kubectl_apply_on_the_server_keeps_working_and_keeps_our_values),
         on_own_control_plane(owners::flux_keeps_working_and_keeps_our_values),

@@ -105,12 +105,21 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Nobody answers where the cluster should be.
+    #[error("cannot read from {server}: is it up, and does the kubeconfig name the right one?")]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// What was tried and what came of it.
+        #[source]
+        error: crate::cluster::CallError,
+    },
     /// Parts of the input could not be read; the report names them.
-    #[error("{0} documents could not be read; the report says where and why, and covers the rest")]
+    #[error("what could not be read: {0}; the report says where and why, and covers the rest")]
     Unread(usize),
-    /// A value of ours has no JSON form.
-    #[error("cannot print the report as JSON")]
-    Json(#[source] serde_json::Error),
+    /// The report cannot be printed in the form that was asked for.
+    #[error(transparent)]
+    Report(#[from] crate::report::PrintError),
     /// A file or folder that the user named cannot be written.
     #[error("cannot write {}", path.display())]
     Write {

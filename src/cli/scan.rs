@@ -1,4 +1,6 @@
-//! `reprieve scan`: manifests in, findings out.
+//! `reprieve scan`: manifests or live objects in, findings out.
+
+mod live;
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Read as _};
@@ -9,46 +11,38 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::{Error, Outcome, print};
-use crate::api::{self, ClusterProbePolicySpec, PolicySpec};
+use crate::api::{self, PolicySpec};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
-use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
+use crate::core::model::policy::{Policy, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{judge, policy_problems};
 use crate::manifest::{self, Document};
-use crate::report::{self, Report, Source, UnreadDocument, WorkloadReport};
+use crate::report::{self, Format, Report, Source, UnreadDocument, WorkloadReport};
 
 /// Below this nobody wonders whether it still works.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// Find probes and requests in manifests that would kill a recovering database.
+/// Find probes and requests, in manifests or in a cluster, that would kill a recovering database.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Files and folders (searched for .yaml, .yml and .json), or - for standard input.
-    #[arg(value_name = "PATH", required_unless_present = "print_schema")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["print_schema", "cluster"])]
     paths: Vec<PathBuf>,
-    /// Apply these policies, as the operator would. Without one the defaults count.
+    #[command(flatten)]
+    live: live::Target,
+    /// Apply these policies, as the operator would. Without one those of the cluster count, else the defaults.
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
     /// How the report looks.
     #[arg(long, short, value_enum, default_value_t)]
-    output: Output,
+    output: Format,
     /// Exit with 1 if there is a finding of this severity or above.
     #[arg(long, value_enum, default_value_t)]
     fail_on: FailOn,
     /// Print the JSON Schema of the JSON report, and do nothing else.
     #[arg(long)]
     print_schema: bool,
-}
-
-/// How the report looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people: grouped by workload, a sentence for each finding.
-    #[default]
-    Table,
-    /// For machines; see --print-schema.
-    Json,
 }
 
 /// From which severity on a finding is a failure.
@@ -62,39 +56,37 @@ enum FailOn {
 }
 
 impl FailOn {
-    fn fails(self, worst: Option<Severity>) -> bool {
-        let least = match self {
-            Self::Critical => Severity::Critical,
-            Self::Warning => Severity::Warning,
-            Self::Info => Severity::Info,
-            Self::Never => return false,
-        };
-        worst.is_some_and(|worst| worst >= least)
+    /// The least severity that is a failure.
+    fn least(self) -> Option<Severity> {
+        match self {
+            Self::Critical => Some(Severity::Critical),
+            Self::Warning => Some(Severity::Warning),
+            Self::Info => Some(Severity::Info),
+            Self::Never => None,
+        }
     }
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     if args.print_schema {
-        let text = serde_json::to_string_pretty(&report::schema()).map_err(Error::Json)?;
+        let text = serde_json::to_string_pretty(&report::schema()).map_err(report::PrintError::from)?;
         print(text + "\n")?;
         return Ok(Outcome::Clean);
     }
     let policies = read_policies(&args.policy)?;
-    let files = files(&args.paths)?;
-    let (report, lost) = scan(&files, &policies)?;
-    match args.output {
-        Output::Json => print(report.to_json().map_err(Error::Json)?)?,
-        Output::Table => {
-            let text = report.to_table();
-            let plain = || anstream::adapter::strip_str(&text).to_string();
-            let coloured = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-            print(if coloured { text.clone() } else { plain() })?;
-        }
+    let report =
+        if args.live.cluster { live::scan(&args.live, policies)? } else { scan(&files(&args.paths)?, &policies)? };
+    let failing = args.fail_on.least();
+    let text = report.print(args.output, failing)?;
+    let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    // Only the table has colours, and elsewhere an escape is what stood in the input.
+    let is_plain = is_seen || args.output != Format::Table;
+    print(if is_plain { text } else { anstream::adapter::strip_str(&text).to_string() })?;
+    if report.lost() > 0 {
+        return Err(Error::Unread(report.lost()));
     }
-    if lost > 0 {
-        return Err(Error::Unread(lost));
-    }
-    Ok(if args.fail_on.fails(report.worst()) { Outcome::Found } else { Outcome::Clean })
+    let fails = report.worst().zip(failing).is_some_and(|(worst, least)| worst >= least);
+    Ok(if fails { Outcome::Found } else { Outcome::Clean })
 }
 
 /// The files to scan, folders searched in the order of their names.
@@ -143,18 +135,15 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
 #[derive(Default)]
 struct FileReport {
     documents: usize,
-    /// Documents that could not be read at all.
-    lost: usize,
     unread: Vec<UnreadDocument>,
     workloads: Vec<WorkloadReport>,
 }
 
-/// Scans the files on all processors, one file at a time on each, and keeps their order. Also counts the documents
-/// that could not be read.
-fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error> {
+/// Scans the files on all processors, one file at a time on each, and keeps their order.
+fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
-    let progress = Progress::start(files.len());
+    let progress = Progress::start();
     let results: Vec<Result<Vec<(usize, FileReport)>, Error>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| {
@@ -163,7 +152,9 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(file) = files.get(index) else { return Ok(done) };
-                        progress.at(index);
+                        if index.is_multiple_of(64) {
+                            progress.tell(|| format!("scanning {index} of {} files", files.len()));
+                        }
                         done.push((index, scan_file(file, policies)?));
                     }
                 })
@@ -181,17 +172,15 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<(Report, usize), Error
     }
     all.sort_by_key(|(index, _)| *index);
     let mut report = Report::new();
-    let mut lost = 0;
     for (_, file) in all {
         report.summary.files += 1;
         report.summary.documents += file.documents;
-        lost += file.lost;
         report.unread.extend(file.unread);
         for workload in file.workloads {
             report.add(workload);
         }
     }
-    Ok((report, lost))
+    Ok(report)
 }
 
 fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
@@ -206,9 +195,9 @@ fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
     let reading = manifest::read(&bytes);
     let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
     for problem in reading.problems {
-        result.lost += usize::from(problem.reason.loses_document());
+        let lost = problem.reason.loses_document();
         let (line, column, reason) = (problem.line, problem.column, problem.reason.to_string());
-        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason });
+        result.unread.push(UnreadDocument { file: file.clone(), line, column, reason, lost });
     }
     for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
         result.workloads.push(judge_document(&file, document, policies));
@@ -286,25 +275,16 @@ fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
         }
         for document in reading.documents {
             let kind = document.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("").to_owned();
-            let text = |pointer: &str| document.value.pointer(pointer).and_then(|v| v.as_str()).map(str::to_owned);
-            let spec = document.value.get("spec").cloned().unwrap_or_default();
-            let parsed = match kind.as_str() {
-                "ProbePolicy" => serde_json::from_value::<PolicySpec>(spec).map(|spec| (spec, None)),
-                "ClusterProbePolicy" => serde_json::from_value::<ClusterProbePolicySpec>(spec)
-                    .map(|spec| (spec.policy, spec.namespace_selector)),
-                other => {
-                    return Err(wrong(document.line, format!("{other} is no ProbePolicy and no ClusterProbePolicy")));
-                }
-            };
+            if kind != "ProbePolicy" && kind != "ClusterProbePolicy" {
+                return Err(wrong(document.line, format!("{kind} is no ProbePolicy and no ClusterProbePolicy")));
+            }
             let [namespaced, cluster] = api::definitions();
             let definition = if kind == "ProbePolicy" { namespaced } else { cluster };
             if let Some(field) = api::unknown_fields(&definition, &document.value).into_iter().next() {
                 return Err(wrong(document.line, format!("there is no field {field}")));
             }
-            let (spec, namespace_selector) = parsed.map_err(|error| wrong(document.line, format!("spec: {error}")))?;
-            let namespace = (kind == "ProbePolicy").then(|| text("/metadata/namespace").unwrap_or_default());
-            let reference = PolicyReference { namespace, name: text("/metadata/name").unwrap_or_default() };
-            let policy = Policy { reference, spec, namespace_selector };
+            let policy = Policy::read(&document.value, kind == "ClusterProbePolicy")
+                .map_err(|error| wrong(document.line, error))?;
             if let Some(problem) = policy_problems(&policy).into_iter().next() {
                 return Err(wrong(document.line, problem));
             }
@@ -316,25 +296,24 @@ fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
 
 /// A line on the terminal, once it takes long.
 struct Progress {
-    total: usize,
     started: Instant,
     shown: bool,
 }
 
 impl Progress {
-    fn start(total: usize) -> Self {
-        Self { total, started: Instant::now(), shown: io::stderr().is_terminal() }
+    fn start() -> Self {
+        Self { started: Instant::now(), shown: io::stderr().is_terminal() }
     }
 
-    fn at(&self, index: usize) {
-        if self.shown && index.is_multiple_of(64) && self.started.elapsed() > QUIET {
-            anstream::eprint!("\rscanning {index} of {} files", self.total);
+    fn tell(&self, text: impl FnOnce() -> String) {
+        if self.shown && self.started.elapsed() > QUIET {
+            anstream::eprint!("\r{:<78}", text());
         }
     }
 
     fn end(&self) {
         if self.shown && self.started.elapsed() > QUIET {
-            anstream::eprint!("\r{:60}\r", "");
+            anstream::eprint!("\r{:78}\r", "");
         }
     }
 }

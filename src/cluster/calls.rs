@@ -14,6 +14,9 @@ use super::watch::Kind;
 use crate::api::FIELD_MANAGER;
 use crate::core::model::policy::PolicyReference;
 
+/// Objects in one answer to a list, as kubectl asks for them.
+const PAGE: u32 = 500;
+
 /// An API server, and the account that we have there.
 #[derive(Clone)]
 pub struct Cluster {
@@ -23,6 +26,8 @@ pub struct Cluster {
     scope: Option<String>,
     /// Where the server is, for people.
     server: String,
+    /// What its user calls it: the context of the kubeconfig, where there is one.
+    name: String,
 }
 
 /// Whose status is written.
@@ -35,12 +40,19 @@ impl Cluster {
         // One recorder for the process: it counts up what repeats.
         let reporter = Reporter { controller: "reprieve".to_owned(), instance: None };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, recorder, scope: None, server: "the API server".to_owned() }
+        Self { client, recorder, scope: None, server: "the API server".to_owned(), name: "cluster".to_owned() }
     }
 
-    /// The same with the address of the server, for messages.
-    pub(super) fn at(self, server: &str) -> Self {
-        Self { server: format!("the API server {}", server.trim_end_matches('/')), ..self }
+    /// The same with the address of the server and the name of the context, for messages.
+    pub(super) fn at(self, server: &str, context: Option<String>) -> Self {
+        let server = server.trim_end_matches('/');
+        Self { server: format!("the API server {server}"), name: context.unwrap_or_else(|| server.to_owned()), ..self }
+    }
+
+    /// What its user calls the cluster: the context of the kubeconfig, or the address of the server without one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The server with its address where that is known, for people.
@@ -80,9 +92,7 @@ impl Cluster {
             (Some(namespace), Kind::Namespace) => {
                 (self.objects(kind, None), Some(format!("metadata.name={namespace}")))
             }
-            (Some(namespace), Kind::StatefulSet | Kind::Pod | Kind::ProbePolicy) => {
-                (self.objects(kind, Some(namespace)), None)
-            }
+            (Some(namespace), _) => (self.objects(kind, Some(namespace)), None),
         }
     }
 
@@ -90,10 +100,10 @@ impl Cluster {
     #[must_use]
     pub fn place(&self, kind: Kind) -> String {
         match (&self.scope, kind) {
-            (Some(namespace), Kind::StatefulSet | Kind::Pod | Kind::ProbePolicy) => {
-                format!("in the namespace {namespace}")
+            (None, _) | (Some(_), Kind::ClusterProbePolicy | Kind::Node | Kind::Namespace) => {
+                "at cluster scope".to_owned()
             }
-            _ => "at cluster scope".to_owned(),
+            (Some(namespace), _) => format!("in the namespace {namespace}"),
         }
     }
 
@@ -113,6 +123,47 @@ impl Cluster {
     pub async fn probe(&self, kind: Kind) -> Result<(), CallError> {
         self.watched(kind).0.list(&ListParams::default().limit(1)).await?;
         Ok(())
+    }
+
+    /// Hands all objects of a kind to `take`, page by page, narrowed down by a label selector where there is one. What
+    /// was handed over before an error stays so.
+    ///
+    /// # Errors
+    /// Why it is not all of them.
+    pub async fn list(&self, kind: Kind, labels: Option<&str>, mut take: impl FnMut(Value)) -> Result<(), CallError> {
+        let (api, fields) = self.watched(kind);
+        let resource = kind.resource();
+        let mut parameters = ListParams { label_selector: labels.map(str::to_owned), ..ListParams::default() };
+        parameters.field_selector = fields;
+        let mut seen = std::collections::HashSet::new();
+        let mut limit = Some(PAGE);
+        let mut next: Option<String> = None;
+        loop {
+            let page = ListParams { limit, continue_token: next.clone(), ..parameters.clone() };
+            let page = match api.list(&page).await {
+                Ok(page) => page,
+                // The snapshot that the token stands for is compacted away. The whole list in one answer needs none.
+                Err(kube::Error::Api(status)) if status.code == 410 && next.is_some() => {
+                    (limit, next) = (None, None);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            for object in &page.items {
+                let mut object = as_json(object)?;
+                // The items of a list come without their kind.
+                object["apiVersion"] = Value::from(resource.api_version.as_str());
+                object["kind"] = Value::from(resource.kind.as_str());
+                let uid = object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+                if uid.is_empty() || seen.insert(uid) {
+                    take(object);
+                }
+            }
+            next = page.metadata.continue_.filter(|token| !token.is_empty());
+            if next.is_none() {
+                return Ok(());
+            }
+        }
     }
 
     /// Reads an object from the server, not from a cache.

@@ -64,9 +64,12 @@ pub async fn connect(options: &ConnectOptions) -> Result<Cluster, ConnectError> 
         None => kube::Config::infer().await.map_err(ConnectError::NoCluster)?,
     };
     config.default_retry = false;
+    let kubeconfig = options.kubeconfig.as_ref().map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    // Inside a pod there is none.
+    let current = kubeconfig.ok().and_then(|kubeconfig| kubeconfig.current_context);
     let server = config.cluster_url.to_string();
     let client = ClientBuilder::try_from(config).map_err(ConnectError::Client)?.with_layer(&patience()).build();
-    Ok(Cluster::from_client(client).at(&server))
+    Ok(Cluster::from_client(client).at(&server, options.context.clone().or(current)))
 }
 
 /// How long an answer may take to begin, and to go on. Around any service that stands for an API server.

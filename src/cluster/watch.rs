@@ -23,6 +23,18 @@ use super::{Cluster, chain};
 pub enum Kind {
     /// apps/v1
     StatefulSet,
+    /// apps/v1; like all down to `ReplicationController` only listed, by a scan
+    Deployment,
+    /// apps/v1
+    DaemonSet,
+    /// apps/v1
+    ReplicaSet,
+    /// batch/v1
+    CronJob,
+    /// batch/v1
+    Job,
+    /// v1
+    ReplicationController,
     /// v1
     Pod,
     /// v1
@@ -41,6 +53,12 @@ impl Kind {
     pub fn resource(self) -> ApiResource {
         let (group, version, kind, plural) = match self {
             Self::StatefulSet => ("apps", "v1", "StatefulSet", "statefulsets"),
+            Self::Deployment => ("apps", "v1", "Deployment", "deployments"),
+            Self::DaemonSet => ("apps", "v1", "DaemonSet", "daemonsets"),
+            Self::ReplicaSet => ("apps", "v1", "ReplicaSet", "replicasets"),
+            Self::CronJob => ("batch", "v1", "CronJob", "cronjobs"),
+            Self::Job => ("batch", "v1", "Job", "jobs"),
+            Self::ReplicationController => ("", "v1", "ReplicationController", "replicationcontrollers"),
             Self::Pod => ("", "v1", "Pod", "pods"),
             Self::Namespace => ("", "v1", "Namespace", "namespaces"),
             Self::Node => ("", "v1", "Node", "nodes"),

@@ -158,7 +158,7 @@ impl Context {
         let entry = self.ledger.get(key).filter(|entry| entry.uid == workload.uid());
         entry
             .and_then(|entry| entry.outcome.written.clone())
-            .or_else(|| policies.iter().find_map(|policy| remembered(policy, workload)))
+            .or_else(|| policies.iter().find_map(|policy| Memory::in_status(&policy.json, workload.uid())))
     }
 
     /// How many other workloads of a policy are rolling, by the caches: what was looked at in this process is not all.
@@ -265,16 +265,6 @@ fn fingerprint(observation: &Observation, own: &CachedPolicy) -> String {
         observation.rolling_elsewhere,
         pods.concat()
     )
-}
-
-/// What the policy's status remembers of our writes to a workload.
-fn remembered(own: &CachedPolicy, workload: &Workload) -> Option<Memory> {
-    let entries = own.json.pointer("/status/workloads")?.as_array()?;
-    let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
-    let entry = entries.iter().find(|entry| text(entry, "uid").as_deref() == Some(workload.uid()))?;
-    let writes = entry.get("writes").and_then(Value::as_i64).and_then(|writes| i32::try_from(writes).ok())?;
-    let policy = text(entry, "writtenPolicy").unwrap_or_default();
-    Some(Memory { plan: text(entry, "writtenPlan")?, writes, policy })
 }
 
 /// An outcome of the shell itself, before the core has seen the workload.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Report;
+use super::{PrintError, Report};
 
 /// The JSON Schema of the report, as `reprieve scan --print-schema` prints it. Within a version fields are only added.
 #[must_use]
@@ -10,6 +10,6 @@ pub fn schema() -> Value {
     schemars::schema_for!(Report).to_value()
 }
 
-pub(super) fn print(report: &Report) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(report).map(|text| text + "\n")
+pub(super) fn print(report: &Report) -> Result<String, PrintError> {
+    Ok(serde_json::to_string_pretty(report)? + "\n")
 }

@@ -1,7 +1,12 @@
 //! Findings in words: the report of a scan, and the forms in which it is printed.
 
+mod format;
+mod github;
 mod json;
+mod junit;
+mod sarif;
 mod table;
+mod yaml;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::core::detect::{Applicability, Finding, Severity};
 use crate::core::rollout::Judgement;
 
+pub use format::{Format, PrintError};
 pub use json::schema;
 
 /// What a scan came to. Serialises to the published shape; fields are only ever added to it.
@@ -55,24 +61,26 @@ pub struct FindingCounts {
 /// Something that could not be read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UnreadDocument {
-    /// The file, `-` for standard input.
+    /// The file, `-` for standard input; `cluster:` and the context of the kubeconfig for what could not be listed.
     pub file: String,
-    /// From 1.
+    /// From 1; 0 in a cluster.
     pub line: u32,
-    /// From 1.
+    /// From 1; 0 in a cluster.
     pub column: u32,
     /// Why, and what to do.
     pub reason: String,
+    /// Whether something is missing from the report because of it. What was read in spite of a doubt is in the report.
+    pub lost: bool,
 }
 
 /// Where a workload stands.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Source {
-    /// The file, `-` for standard input.
+    /// The file, `-` for standard input; for a live object `cluster:` and the context of the kubeconfig.
     pub file: String,
-    /// Which document of it, from 1.
+    /// Which document of it, from 1; 0 for a live object.
     pub document: usize,
-    /// Its first line, from 1.
+    /// Its first line, from 1; 0 for a live object.
     pub line: u32,
 }
 
@@ -99,9 +107,9 @@ pub struct WorkloadReport {
     pub decision: String,
     /// A sentence.
     pub reason: String,
-    /// Swap or Additive; null where nothing would be sent.
+    /// Swap or Additive; null where there is no patch.
     pub remedy: Option<String>,
-    /// The strategic merge patch; null where nothing would be sent.
+    /// The strategic merge patch that the decision speaks of, also where it is not Patch; null where there is none.
     pub patch: Option<Value>,
 }
 
@@ -133,9 +141,9 @@ pub struct FindingReport {
     pub container: String,
     /// The probe or field, as a JSON pointer into the object.
     pub path: String,
-    /// From 1.
+    /// From 1; 0 for a live object.
     pub line: u32,
-    /// From 1.
+    /// From 1; 0 for a live object.
     pub column: u32,
     /// What was found.
     pub message: String,
@@ -178,18 +186,19 @@ impl Report {
         self.workloads.iter().flat_map(|workload| &workload.findings).map(|finding| finding.severity).max()
     }
 
-    /// The report as JSON.
-    ///
-    /// # Errors
-    /// Never, for what is in it; the type is that of the serialiser.
-    pub fn to_json(&self) -> serde_json::Result<String> {
-        json::print(self)
+    /// How much is missing from the report because it could not be read.
+    #[must_use]
+    pub fn lost(&self) -> usize {
+        self.unread.iter().filter(|unread| unread.lost).count()
     }
 
-    /// The report for people. Colours are for the caller to strip where nobody sees them.
-    #[must_use]
-    pub fn to_table(&self) -> String {
-        table::print(self)
+    /// The report in one of its forms. Findings from `failing` on are failures in the forms that know such a thing.
+    /// Colours are for the caller to strip where nobody sees them.
+    ///
+    /// # Errors
+    /// Never, for what is in it; the type is that of the serialisers.
+    pub fn print(&self, format: Format, failing: Option<Severity>) -> Result<String, PrintError> {
+        format.print(self, failing)
     }
 }
 
@@ -200,6 +209,27 @@ impl Default for Report {
 }
 
 impl WorkloadReport {
+    /// What it is, for people: `StatefulSet NAMESPACE/NAME`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        if self.namespace.is_empty() {
+            format!("{} {}", self.kind, self.name)
+        } else {
+            format!("{} {}/{}", self.kind, self.namespace, self.name)
+        }
+    }
+
+    /// The databases in it, for people; empty where there is none.
+    #[must_use]
+    pub fn databases(&self) -> String {
+        let databases = self.containers.iter().filter_map(|container| {
+            let (engine, confidence) = (container.engine.as_ref()?, container.confidence.as_ref()?);
+            let doubt = if confidence == "Certain" { String::new() } else { format!(" ({confidence})") };
+            Some(format!("{engine}{doubt} in {}", container.name))
+        });
+        databases.collect::<Vec<_>>().join(", ")
+    }
+
     /// The report of a workload that was judged offline. `place` gives line and column of a pointer.
     #[must_use]
     pub fn new(
@@ -236,6 +266,18 @@ impl WorkloadReport {
             patch: judgement.plan.map(|plan| plan.template_patch),
         }
     }
+}
+
+impl FindingReport {
+    /// What was found and what to do, for forms that have one text for both.
+    fn sentence(&self) -> String {
+        format!("{}. Fix: {}", self.message, self.fix)
+    }
+}
+
+/// What a file is called where a dash would mean nothing.
+fn file_name(file: &str) -> &str {
+    if file == "-" { "stdin" } else { file.strip_prefix("./").unwrap_or(file) }
 }
 
 fn finding_report(

@@ -16,10 +16,12 @@ const PLAIN: &str = "\u{1b}[0m";
 pub(super) fn print(report: &Report) -> String {
     let mut text = String::new();
     for unread in &report.unread {
+        let what = if unread.lost { "not read: " } else { "" };
         let _ = writeln!(
             text,
-            "{YELLOW}{}:{}:{}: not read: {}{PLAIN}\n",
-            unread.file, unread.line, unread.column, unread.reason
+            "{YELLOW}{}: {what}{}{PLAIN}\n",
+            place(&unread.file, unread.line, unread.column),
+            visible(&unread.reason)
         );
     }
     for workload in report.workloads.iter().filter(|workload| !workload.findings.is_empty()) {
@@ -30,42 +32,40 @@ pub(super) fn print(report: &Report) -> String {
     let findings = if total == 0 {
         "nothing found".to_owned()
     } else {
-        format!("{} critical, {} warnings, {} for information", counts.critical, counts.warning, counts.info)
+        format!("{} critical, {}, {} for information", counts.critical, counted(counts.warning, "warning"), counts.info)
     };
     let databases = report.workloads.iter().filter(|workload| workload.containers.iter().any(|c| c.engine.is_some()));
-    let _ = writeln!(
-        text,
-        "{} workloads in {} files, {} with a database: {findings}",
-        report.summary.workloads,
-        report.summary.files,
-        databases.count()
-    );
+    let files = match report.summary.files {
+        // Live objects.
+        0 => String::new(),
+        files => format!(" in {}", counted(files, "file")),
+    };
+    let workloads = counted(report.summary.workloads, "workload");
+    let _ = writeln!(text, "{workloads}{files}, {} with a database: {findings}", databases.count());
     text
 }
 
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Where something stands. A live object stands in no line.
+fn place(file: &str, line: u32, column: u32) -> String {
+    if line == 0 { visible(file) } else { format!("{}:{line}:{column}", visible(file)) }
+}
+
+/// A text of the input without what a terminal would obey.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 fn print_workload(text: &mut String, workload: &WorkloadReport) {
-    let name = if workload.namespace.is_empty() {
-        workload.name.clone()
-    } else {
-        format!("{}/{}", workload.namespace, workload.name)
+    let source = match workload.source.line {
+        0 => visible(&workload.source.file),
+        line => format!("{}:{line}", visible(&workload.source.file)),
     };
-    let engines: Vec<_> = workload
-        .containers
-        .iter()
-        .filter_map(|container| {
-            let (engine, confidence) = (container.engine.as_ref()?, container.confidence.as_ref()?);
-            let doubt = if confidence == "Certain" { String::new() } else { format!(" ({confidence})") };
-            Some(format!("{engine}{doubt} in {}", container.name))
-        })
-        .collect();
-    let _ = writeln!(
-        text,
-        "{BOLD}{} {name}{PLAIN}  {}  {DIM}{}:{}{PLAIN}",
-        workload.kind,
-        engines.join(", "),
-        workload.source.file,
-        workload.source.line
-    );
+    let (title, databases) = (visible(&workload.title()), visible(&workload.databases()));
+    let _ = writeln!(text, "{BOLD}{title}{PLAIN}  {databases}  {DIM}{source}{PLAIN}");
     let mut findings: Vec<&FindingReport> = workload.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     for finding in findings {
@@ -74,16 +74,14 @@ fn print_workload(text: &mut String, workload: &WorkloadReport) {
             Severity::Warning => YELLOW,
             Severity::Info => BLUE,
         };
-        let _ = writeln!(
-            text,
-            "  {colour}{:<8}{PLAIN} {} {}:{}  {}",
-            finding.severity.to_string(),
-            finding.rule,
-            finding.line,
-            finding.column,
-            finding.message
-        );
-        let _ = writeln!(text, "           {DIM}{}{PLAIN}", finding.fix);
+        let place = match finding.line {
+            0 => format!("{}/{}", finding.container, finding.path.rsplit('/').next().unwrap_or_default()),
+            line => format!("{line}:{}", finding.column),
+        };
+        let (severity, rule) = (finding.severity.to_string(), finding.rule);
+        let (place, message) = (visible(&place), visible(&finding.message));
+        let _ = writeln!(text, "  {colour}{severity:<8}{PLAIN} {rule} {place}  {message}");
+        let _ = writeln!(text, "           {DIM}{}{PLAIN}", visible(&finding.fix));
     }
-    let _ = writeln!(text, "  → {}: {}\n", workload.decision, workload.reason);
+    let _ = writeln!(text, "  → {}: {}\n", workload.decision, visible(&workload.reason));
 }

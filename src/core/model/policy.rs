@@ -8,7 +8,7 @@ use kube::core::{Selector, SelectorExt as _};
 use serde_json::Value;
 
 use super::workload::Workload;
-use crate::api::{IGNORE_ANNOTATION, Mode, POLICY_ANNOTATION, PolicySpec};
+use crate::api::{ClusterProbePolicySpec, IGNORE_ANNOTATION, Mode, POLICY_ANNOTATION, PolicySpec};
 
 /// Which policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +95,31 @@ fn labels_of(json: &Value) -> BTreeMap<String, String> {
 }
 
 impl Policy {
+    /// Reads a policy object, whose kind is told by `is_cluster_wide`: the items of a list come without theirs.
+    ///
+    /// # Errors
+    /// A sentence about the spec.
+    pub fn read(object: &Value, is_cluster_wide: bool) -> Result<Self, String> {
+        let spec = object.get("spec").cloned().unwrap_or_default();
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = text("/metadata/name");
+        let read = if is_cluster_wide {
+            serde_json::from_value::<ClusterProbePolicySpec>(spec).map(|spec| Self {
+                reference: PolicyReference { namespace: None, name },
+                spec: spec.policy,
+                namespace_selector: spec.namespace_selector,
+            })
+        } else {
+            let namespace = Some(text("/metadata/namespace"));
+            serde_json::from_value::<PolicySpec>(spec).map(|spec| Self {
+                reference: PolicyReference { namespace, name },
+                spec,
+                namespace_selector: None,
+            })
+        };
+        read.map_err(|error| format!("spec: {error}"))
+    }
+
     /// Whether the policy may write.
     #[must_use]
     pub fn enforces(&self) -> bool {

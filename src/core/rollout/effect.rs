@@ -34,6 +34,19 @@ pub struct Memory {
     pub policy: String,
 }
 
+impl Memory {
+    /// What the status of a policy remembers of our writes to the object with this uid.
+    #[must_use]
+    pub fn in_status(policy: &Value, uid: &str) -> Option<Self> {
+        let entries = policy.pointer("/status/workloads")?.as_array()?;
+        let text = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
+        let entry = entries.iter().find(|entry| text(entry, "uid").as_deref() == Some(uid))?;
+        let writes = entry.get("writes").and_then(Value::as_i64).and_then(|writes| i32::try_from(writes).ok())?;
+        let policy = text(entry, "writtenPolicy").unwrap_or_default();
+        Some(Self { plan: text(entry, "writtenPlan")?, writes, policy })
+    }
+}
+
 /// Which pod is dry-run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodOf {

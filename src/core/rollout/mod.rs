@@ -18,6 +18,6 @@ pub use kill_loop::{KillLoop, kill_loop};
 pub use offline::{Judgement, judge};
 pub use outcome::{Decision, Outcome};
 pub use pod_template::render_pod;
-pub use step::{Progress, step};
+pub use step::{Progress, foresee, step};
 pub use usable::policy_problems;
 pub use window::{Windows, windows};

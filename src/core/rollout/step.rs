@@ -9,6 +9,8 @@
 //! The shell runs the effect that [`step`] names and puts the answer into the state. Every way off the path is an
 //! [`Outcome`]; nothing on it is skipped because a call failed.
 
+mod foresee;
+
 use serde_json::Value;
 
 use super::effect::{Answer, DialTarget, Effect, FitQuestion, Memory, Observation, PodOf};
@@ -25,6 +27,8 @@ use crate::core::model::workload::Workload;
 use crate::core::remedy::record::State as Record;
 use crate::core::remedy::verify::{still_applied, verify, verify_pod};
 use crate::core::remedy::{Choice, Plan, Planned, Refusal, Remedy, Violation, choose, patch, plan};
+
+pub use foresee::foresee;
 
 /// How far a reconcile is.
 #[derive(Clone, Debug, Default)]
