@@ -7,7 +7,7 @@ use reprieve::core::model::workload::Workload;
 use reprieve::core::rollout::judge;
 
 /// A file: read, and every workload in it judged. Nothing may panic, and every finding has its place.
-pub fn manifest(bytes: &[u8]) {
+pub(crate) fn manifest(bytes: &[u8]) {
     let reading = reprieve::manifest::read(bytes);
     for problem in &reading.problems {
         assert!(problem.line > 0 && problem.column > 0, "a problem without a place: {problem:?}");
@@ -29,7 +29,7 @@ pub fn manifest(bytes: &[u8]) {
 
 /// The command of a probe, its words separated by zero bytes: read, and followed with every answer that a client may
 /// give. Nothing may panic, and what is certain with an unknown answer is certain with each known one.
-pub fn command(bytes: &[u8]) {
+pub(crate) fn command(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words: Vec<&str> = text.split('\0').collect();
     let script = Script::read(&words);

@@ -13,8 +13,9 @@ fn every_seed(folder: &str, target: fn(&[u8])) {
     let mut seeds = 0;
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
-        eprintln!("{}", path.display());
-        target(&fs::read(&path).unwrap());
+        let bytes = fs::read(&path).unwrap();
+        let outcome = std::panic::catch_unwind(|| target(&bytes));
+        assert!(outcome.is_ok(), "broken by {}", path.display());
         seeds += 1;
     }
     assert!(seeds >= 10, "{} has only {seeds} seeds", folder.display());

@@ -131,7 +131,8 @@ fn manifest(recipe: &Recipe, number: usize) -> String {
     }
     // Charts state many more than anybody needs.
     for index in 0..16 {
-        let _ = writeln!(text, "            - name: SETTING_{index}\n              value: \"value {index} of {number}\"");
+        let _ =
+            writeln!(text, "            - name: SETTING_{index}\n              value: \"value {index} of {number}\"");
     }
     let _ = write!(
         text,

@@ -87,7 +87,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         } else {
             "put a startup probe with the same check and the recovery allowance before it"
         };
-        let is_certain = is_known && !(unread.is_some() && !opens_early);
+        let is_certain = is_known && (opens_early || unread.is_none());
         findings.push(
             Finding::new(&RULE, container, "livenessProbe", message, fix)
                 .severity(if guarded || !is_known || outlasts { Severity::Warning } else { Severity::Critical })
