@@ -7,18 +7,23 @@ use crate::core::model::probe::{Probe, Timing};
 pub struct KillBudget {
     /// The earliest: the first probe runs as soon as its delay is over, and each failure is immediate.
     pub earliest: i64,
-    /// The latest: one period more, and the last probe runs into its timeout.
+    /// The latest: one period more, and every probe runs into its timeout.
     pub latest: i64,
 }
 
 /// The kill budget of a liveness or startup probe. The kubelet's worker starts its ticker at a random point of the
 /// first period (`pkg/kubelet/prober/worker.go`), which is the period between the two numbers.
+///
+/// An attempt that runs longer than the period keeps the next one waiting: the worker asks one after the other, and of
+/// the ticks that it missed it makes up for one.
 #[must_use]
 pub fn kill_budget(probe: Probe<'_>) -> KillBudget {
     let [delay, period, timeout, threshold] =
         [Timing::InitialDelay, Timing::Period, Timing::Timeout, Timing::FailureThreshold].map(|t| probe.timing(t));
-    let earliest = (threshold - 1).max(0).saturating_mul(period).saturating_add(delay);
-    KillBudget { earliest, latest: earliest.saturating_add(period).saturating_add(timeout) }
+    let more = (threshold - 1).max(0);
+    let earliest = more.saturating_mul(period).saturating_add(delay);
+    let slowest = more.saturating_mul(period.max(timeout)).saturating_add(delay);
+    KillBudget { earliest, latest: slowest.saturating_add(period).saturating_add(timeout) }
 }
 
 /// What a startup probe allows: `failureThreshold × periodSeconds`, the number that the Kubernetes documentation
@@ -39,6 +44,13 @@ mod tests {
         let json = json!({"initialDelaySeconds": 300, "periodSeconds": 10, "timeoutSeconds": 1, "failureThreshold": 3});
         let probe = Probe { kind: ProbeKind::Liveness, json: &json };
         assert_eq!(kill_budget(probe), KillBudget { earliest: 320, latest: 331 });
+    }
+
+    #[test]
+    fn attempts_that_are_longer_than_the_period_wait_for_each_other() {
+        let json = json!({"periodSeconds": 5, "timeoutSeconds": 8, "failureThreshold": 3});
+        let probe = Probe { kind: ProbeKind::Liveness, json: &json };
+        assert_eq!(kill_budget(probe), KillBudget { earliest: 10, latest: 16 + 5 + 8 });
     }
 
     #[test]

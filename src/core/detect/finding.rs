@@ -18,6 +18,11 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// All three, worst first.
+    pub const ALL: [Self; 3] = [Self::Critical, Self::Warning, Self::Info];
+}
+
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

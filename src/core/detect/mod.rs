@@ -4,6 +4,7 @@ pub mod budget;
 pub(crate) mod case;
 mod finding;
 pub mod rules;
+pub mod timeline;
 
 use crate::core::model::engine::{Confidence, SteadyLiveness};
 pub use case::{Case, Examined, same_check};

@@ -3,10 +3,12 @@
 pub mod command;
 pub mod engine;
 pub mod owner;
+pub mod patroni;
 pub mod pod;
 pub mod pointer;
 pub mod policy;
 pub mod probe;
 pub mod qos;
 pub mod quantity;
+pub mod weight;
 pub mod workload;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pointer::Pointer;
 use super::quantity::Quantity;
-use super::workload::{amount, containers_of};
+use super::workload::{Container, amount, containers_of};
 
 /// What the kernel and the eviction order make of a pod, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,6 +48,57 @@ pub fn qos_class(pod_spec: &Value) -> QosClass {
         QosClass::Guaranteed
     } else {
         QosClass::Burstable
+    }
+}
+
+/// Why a pod spec has its class, as a sentence that names the containers which decide.
+#[must_use]
+pub fn qos_reason(pod_spec: &Value) -> String {
+    if pod_spec.get("resources").is_some_and(|r| COUNTED.iter().any(|name| has(Some(r), name))) {
+        return "the pod states resources of its own, and those decide".to_owned();
+    }
+    let containers = containers_of(pod_spec, &Pointer::root());
+    match qos_class(pod_spec) {
+        QosClass::BestEffort => "none of its containers asks for CPU or memory, or limits them".to_owned(),
+        QosClass::Guaranteed => "every container has limits for CPU and memory, and requests equal to them".to_owned(),
+        QosClass::Burstable => {
+            let resources = |container: &Container<'_>| container.json.get("resources").cloned();
+            let asks =
+                containers.iter().find(|container| COUNTED.iter().any(|name| has(resources(container).as_ref(), name)));
+            let short = containers.iter().find(|container| !is_guaranteed(resources(container).as_ref()));
+            let asks = asks.map_or("", |container| container.name);
+            let (short, lacks) = short.map_or(("", String::new()), |container| {
+                let lacks = COUNTED.iter().filter_map(|name| {
+                    let word = if *name == "cpu" { "CPU" } else { name };
+                    let resources = resources(container);
+                    match (positive(resources.as_ref(), "limits", name), amount(resources.as_ref(), "requests", name)) {
+                        (None, _) => Some(format!("no {word} limit")),
+                        (Some(limit), Some(request)) if request != limit => {
+                            Some(format!("a {word} request below its limit"))
+                        }
+                        _ => None,
+                    }
+                });
+                (container.name, lacks.collect::<Vec<_>>().join(" and "))
+            });
+            format!("not BestEffort because {asks} asks for something, not Guaranteed because {short} has {lacks}")
+        }
+    }
+}
+
+/// What the kernel adds to a process's badness when the node runs out of memory, from -1000 (never) to 1000 (first)
+/// (`GetContainerOOMScoreAdjust` in `pkg/kubelet/qos/policy.go`). Bytes. Node-critical pods count as Guaranteed, which
+/// is for the caller to know.
+#[must_use]
+pub fn oom_score_adjustment(class: QosClass, memory_request: i128, node_memory: i128) -> i128 {
+    match class {
+        QosClass::Guaranteed => -997,
+        QosClass::BestEffort => 1000,
+        QosClass::Burstable => {
+            let share = memory_request.max(0).saturating_mul(1000) / node_memory.max(1);
+            // Worse than any Guaranteed pod, better than any BestEffort one.
+            (1000 - share.min(1000)).clamp(3, 999)
+        }
     }
 }
 
@@ -102,6 +153,40 @@ mod tests {
         ];
         for (spec, class) in table {
             assert_eq!(qos_class(&spec), class, "{spec}");
+        }
+    }
+
+    #[test]
+    fn says_who_decides() {
+        let full = json!({"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}});
+        let table = [
+            (json!({"containers": [{"name": "a"}, {"name": "b"}]}), "none of its containers asks"),
+            (json!({"containers": [{"name": "a", "resources": full}]}), "every container has limits"),
+            (
+                json!({"containers": [{"name": "db", "resources": full}, {"name": "side", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}}]}),
+                "because db asks for something, not Guaranteed because side has a CPU request below its limit and no memory limit",
+            ),
+            (json!({"containers": [{"name": "a"}], "resources": {"requests": {"cpu": "1"}}}), "resources of its own"),
+        ];
+        for (spec, part) in table {
+            let reason = qos_reason(&spec);
+            assert!(reason.contains(part), "{reason}");
+        }
+    }
+
+    #[test]
+    fn the_smaller_the_request_the_sooner_the_kernel_kills() {
+        let gib = 1_i128 << 30;
+        let table = [
+            (QosClass::Guaranteed, gib, -997),
+            (QosClass::BestEffort, 0, 1000),
+            (QosClass::Burstable, 0, 999),
+            (QosClass::Burstable, 2 * gib, 875),
+            (QosClass::Burstable, 16 * gib, 3),
+            (QosClass::Burstable, 64 * gib, 3),
+        ];
+        for (class, request, expected) in table {
+            assert_eq!(oom_score_adjustment(class, request, 16 * gib), expected, "{class} {request}");
         }
     }
 }
