@@ -6,6 +6,7 @@
 
 mod completions;
 mod crds;
+mod explain;
 mod run;
 mod scan;
 
@@ -31,6 +32,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Scan(scan::Args),
+    Explain(explain::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -44,6 +46,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => run::run(args),
             Command::Scan(args) => scan::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
@@ -117,6 +120,17 @@ pub enum Error {
     /// Parts of the input could not be read; the report names them.
     #[error("what could not be read: {0}; the report says where and why, and covers the rest")]
     Unread(usize),
+    /// What was read has nothing to explain.
+    #[error("{}", nothing_to_explain(wanted.as_deref(), present))]
+    NothingToExplain {
+        /// The workload that was asked for.
+        wanted: Option<String>,
+        /// The workloads that are there.
+        present: Vec<String>,
+    },
+    /// The explanation cannot be added to this form of the report.
+    #[error("--explain adds to the table; leave -o out, or use `reprieve explain`")]
+    ExplainNeedsTable,
     /// The report cannot be printed in the form that was asked for.
     #[error(transparent)]
     Report(#[from] crate::report::PrintError),
@@ -143,6 +157,27 @@ impl Error {
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Print(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// The most workloads that an error names.
+const MOST_NAMED: usize = 10;
+
+fn nothing_to_explain(wanted: Option<&str>, present: &[String]) -> String {
+    if present.is_empty() {
+        return "there is no workload in what was read".to_owned();
+    }
+    let named = present.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if present.len() > MOST_NAMED { ", …" } else { "" };
+    match wanted {
+        Some(wanted) => format!("there is no workload {wanted} in what was read, but {named}{more}"),
+        None => format!("no database is recognised in {named}{more}; name one of them with --workload to see why"),
+    }
+}
+
+/// Writes text with colours, without them where nobody sees them.
+fn print_styled(text: &str) -> Result<(), Error> {
+    let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    if is_seen { print(text) } else { print(anstream::adapter::strip_str(text).to_string()) }
 }
 
 /// Writes to standard output in one go.

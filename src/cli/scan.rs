@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use super::{Error, Outcome, print};
+use super::{Error, Outcome, print, print_styled};
 use crate::api::{self, PolicySpec};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
@@ -18,7 +18,7 @@ use crate::core::model::policy::{Policy, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{judge, policy_problems};
 use crate::manifest::{self, Document};
-use crate::report::{self, Format, Report, Source, UnreadDocument, WorkloadReport};
+use crate::report::{self, Format, Report, Source, Subject, UnreadDocument, WorkloadReport};
 
 /// Below this nobody wonders whether it still works.
 const QUIET: Duration = Duration::from_secs(2);
@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// How the report looks.
     #[arg(long, short, value_enum, default_value_t)]
     output: Format,
+    /// Say below the table how each verdict on a database comes about, as `reprieve explain` does.
+    #[arg(long)]
+    explain: bool,
     /// Exit with 1 if there is a finding of this severity or above.
     #[arg(long, value_enum, default_value_t)]
     fail_on: FailOn,
@@ -73,15 +76,24 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         print(text + "\n")?;
         return Ok(Outcome::Clean);
     }
+    if args.explain && args.output != Format::Table {
+        return Err(Error::ExplainNeedsTable);
+    }
     let policies = read_policies(&args.policy)?;
-    let report =
-        if args.live.cluster { live::scan(&args.live, policies)? } else { scan(&files(&args.paths)?, &policies)? };
+    let keeps_subjects = args.explain || args.output.needs_subjects();
+    let report = if args.live.cluster {
+        live::scan(&args.live, policies, keeps_subjects)?
+    } else {
+        scan(&files(&args.paths)?, &policies, keeps_subjects)?
+    };
     let failing = args.fail_on.least();
     let text = report.print(args.output, failing)?;
-    let is_seen = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     // Only the table has colours, and elsewhere an escape is what stood in the input.
-    let is_plain = is_seen || args.output != Format::Table;
-    print(if is_plain { text } else { anstream::adapter::strip_str(&text).to_string() })?;
+    if args.output == Format::Table {
+        print_styled(&(text + &explanations(&report)))?;
+    } else {
+        print(text)?;
+    }
     if report.lost() > 0 {
         return Err(Error::Unread(report.lost()));
     }
@@ -90,7 +102,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
 }
 
 /// The files to scan, folders searched in the order of their names.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in paths {
         if path == Path::new("-") {
@@ -131,6 +143,13 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
     Ok(())
 }
 
+/// The reasons for what is said of each database, where they were asked for.
+fn explanations(report: &Report) -> String {
+    let databases = report.workloads.iter().filter(|workload| workload.has_database() && workload.subject.is_some());
+    let texts = databases.map(|workload| report::explain(workload, &report::Questions::default()));
+    texts.flat_map(|text| ["\n".to_owned(), text]).collect()
+}
+
 /// What one file came to.
 #[derive(Default)]
 struct FileReport {
@@ -140,7 +159,7 @@ struct FileReport {
 }
 
 /// Scans the files on all processors, one file at a time on each, and keeps their order.
-fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
+fn scan(files: &[PathBuf], policies: &[Policy], keeps_subjects: bool) -> Result<Report, Error> {
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len().max(1));
     let progress = Progress::start();
@@ -155,7 +174,7 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
                         if index.is_multiple_of(64) {
                             progress.tell(|| format!("scanning {index} of {} files", files.len()));
                         }
-                        done.push((index, scan_file(file, policies)?));
+                        done.push((index, scan_file(file, policies, keeps_subjects)?));
                     }
                 })
             })
@@ -183,7 +202,8 @@ fn scan(files: &[PathBuf], policies: &[Policy]) -> Result<Report, Error> {
     Ok(report)
 }
 
-fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
+/// The bytes of a file, or of standard input.
+pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -191,6 +211,11 @@ fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
     } else {
         bytes = fs::read(path).map_err(unreadable)?;
     }
+    Ok(bytes)
+}
+
+fn scan_file(path: &Path, policies: &[Policy], keeps_subjects: bool) -> Result<FileReport, Error> {
+    let bytes = bytes(path)?;
     let file = path.display().to_string();
     let reading = manifest::read(&bytes);
     let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
@@ -200,12 +225,17 @@ fn scan_file(path: &Path, policies: &[Policy]) -> Result<FileReport, Error> {
         result.unread.push(UnreadDocument { file: file.clone(), line, column, reason, lost });
     }
     for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
-        result.workloads.push(judge_document(&file, document, policies));
+        result.workloads.push(judge_document(&file, document, policies, keeps_subjects));
     }
     Ok(result)
 }
 
-fn judge_document(file: &str, document: Document, policies: &[Policy]) -> WorkloadReport {
+pub(super) fn judge_document(
+    file: &str,
+    document: Document,
+    policies: &[Policy],
+    keeps_subject: bool,
+) -> WorkloadReport {
     let source = Source { file: file.to_owned(), document: document.document, line: document.line };
     let source_line = document.line;
     let positions = document.positions;
@@ -239,7 +269,8 @@ fn judge_document(file: &str, document: Document, policies: &[Policy]) -> Worklo
     if let Some(doubt) = doubt {
         judgement.message = format!("{}. {doubt}", judgement.message);
     }
-    WorkloadReport::new(
+    let kept = keeps_subject.then(|| (spec.clone(), judgement.clone()));
+    let mut report = WorkloadReport::new(
         source,
         (workload.kind(), workload.namespace(), workload.name()),
         policy,
@@ -249,7 +280,9 @@ fn judge_document(file: &str, document: Document, policies: &[Policy]) -> Worklo
             let position = positions.key_position(workload.json(), pointer);
             position.map_or((source_line, 1), |position| (position.line, position.column))
         },
-    )
+    );
+    report.subject = kept.map(|(policy, judgement)| Box::new(Subject { workload, policy, judgement }));
+    report
 }
 
 /// The policies as they reach a namespace. A manifest that leaves its namespace to whoever applies it is reached by all.
@@ -264,7 +297,7 @@ fn reaching(policies: &[Policy], namespace: &str) -> Vec<Policy> {
 }
 
 /// Reads policies as the operator would: with their validation, and no field that nobody knows.
-fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
+pub(super) fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
     let mut policies = Vec::new();
     for path in files {
         let bytes = fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;

@@ -1,4 +1,4 @@
-use super::{Report, github, json, junit, sarif, table, yaml};
+use super::{Report, github, html, json, junit, sarif, table, yaml};
 use crate::core::detect::Severity;
 
 /// The forms in which a report is printed, one file each.
@@ -18,6 +18,8 @@ pub enum Format {
     Junit,
     /// Annotations of a pull request, as commands of a GitHub workflow.
     Github,
+    /// One page for a browser, with the timeline of each database before and after.
+    Html,
 }
 
 /// A report that has no form of the kind that was asked for.
@@ -35,6 +37,12 @@ pub enum PrintError {
 }
 
 impl Format {
+    /// Whether it shows what the published shape does not hold; see [`super::WorkloadReport::subject`].
+    #[must_use]
+    pub fn needs_subjects(self) -> bool {
+        self == Self::Html
+    }
+
     pub(super) fn print(self, report: &Report, failing: Option<Severity>) -> Result<String, PrintError> {
         match self {
             Self::Table => Ok(table::print(report)),
@@ -43,6 +51,7 @@ impl Format {
             Self::Sarif => sarif::print(report),
             Self::Junit => junit::print(report, failing),
             Self::Github => Ok(github::print(report)),
+            Self::Html => Ok(html::print(report)),
         }
     }
 }

@@ -1,11 +1,17 @@
 //! Findings in words: the report of a scan, and the forms in which it is printed.
 
+mod changes;
+mod explain;
 mod format;
 mod github;
+mod html;
 mod json;
 mod junit;
+mod picture;
 mod sarif;
+pub mod subject;
 mod table;
+pub mod words;
 mod yaml;
 
 use schemars::JsonSchema;
@@ -15,8 +21,10 @@ use serde_json::{Map, Value};
 use crate::core::detect::{Applicability, Finding, Severity};
 use crate::core::rollout::Judgement;
 
+pub use explain::{Questions, explain};
 pub use format::{Format, PrintError};
 pub use json::schema;
+pub use subject::Subject;
 
 /// What a scan came to. Serialises to the published shape; fields are only ever added to it.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -111,6 +119,9 @@ pub struct WorkloadReport {
     pub remedy: Option<String>,
     /// The strategic merge patch that the decision speaks of, also where it is not Patch; null where there is none.
     pub patch: Option<Value>,
+    /// What the published shape does not hold, for reports that show more. Only kept where one is asked for.
+    #[serde(skip)]
+    pub subject: Option<Box<Subject>>,
 }
 
 /// One container.
@@ -212,10 +223,30 @@ impl WorkloadReport {
     /// What it is, for people: `StatefulSet NAMESPACE/NAME`.
     #[must_use]
     pub fn title(&self) -> String {
-        if self.namespace.is_empty() {
-            format!("{} {}", self.kind, self.name)
-        } else {
-            format!("{} {}/{}", self.kind, self.namespace, self.name)
+        format!("{} {}", self.kind, self.full_name())
+    }
+
+    /// `NAMESPACE/NAME`, or the name alone where the namespace is left open.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        if self.namespace.is_empty() { self.name.clone() } else { format!("{}/{}", self.namespace, self.name) }
+    }
+
+    /// Whether a database was recognised in it.
+    #[must_use]
+    pub fn has_database(&self) -> bool {
+        self.containers.iter().any(|container| container.engine.is_some())
+    }
+
+    /// Whether it is the one that a person means by `NAME`, `NAMESPACE/NAME`, `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+    #[must_use]
+    pub fn is_called(&self, wanted: &str) -> bool {
+        let is_kind = |word: &str| self.kind.eq_ignore_ascii_case(word);
+        match wanted.split('/').collect::<Vec<_>>().as_slice() {
+            [name] => self.name == *name,
+            [before, name] => self.name == *name && (is_kind(before) || self.namespace == *before),
+            [kind, namespace, name] => is_kind(kind) && self.namespace == *namespace && self.name == *name,
+            _ => false,
         }
     }
 
@@ -264,6 +295,7 @@ impl WorkloadReport {
             reason: judgement.message,
             remedy: judgement.plan.as_ref().map(|plan| plan.remedy.to_string()),
             patch: judgement.plan.map(|plan| plan.template_patch),
+            subject: None,
         }
     }
 }
@@ -272,6 +304,13 @@ impl FindingReport {
     /// What was found and what to do, for forms that have one text for both.
     fn sentence(&self) -> String {
         format!("{}. Fix: {}", self.message, self.fix)
+    }
+}
+
+impl Source {
+    /// `FILE:LINE`; a live object stands in no line.
+    fn place(&self) -> String {
+        if self.line == 0 { self.file.clone() } else { format!("{}:{}", self.file, self.line) }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::core::model::owner::Ownership;
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{Decision, Memory, Observation, foresee, is_rolling};
-use crate::report::{Report, Source, UnreadDocument, WorkloadReport};
+use crate::report::{Report, Source, Subject, UnreadDocument, WorkloadReport};
 
 /// What has a pod template, in the order of the report.
 const KINDS: [Kind; 8] = [
@@ -50,13 +50,13 @@ pub(super) struct Target {
 }
 
 /// Scans a cluster. Policies from files count beside its own, and instead of those of the same name.
-pub(super) fn scan(target: &Target, given: Vec<Policy>) -> Result<Report, Error> {
+pub(super) fn scan(target: &Target, given: Vec<Policy>, keeps_subjects: bool) -> Result<Report, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Start)?;
     runtime.block_on(async {
         let options = ConnectOptions { kubeconfig: target.kubeconfig.clone(), context: target.context.clone() };
         let cluster = connect(&options).await?;
         let survey = Survey::read(&cluster, &target.namespace, target.selector.as_deref(), given).await?;
-        Ok(survey.report(jiff::Timestamp::now()))
+        Ok(survey.report(jiff::Timestamp::now(), keeps_subjects))
     })
 }
 
@@ -221,7 +221,7 @@ impl Survey {
     }
 
     /// What the operator would do at that time.
-    fn report(mut self, now: jiff::Timestamp) -> Report {
+    fn report(mut self, now: jiff::Timestamp, keeps_subjects: bool) -> Report {
         let mut report = Report::new();
         report.unread = std::mem::take(&mut self.unread);
         // As the operator counts them, for `maxConcurrent`.
@@ -232,7 +232,7 @@ impl Survey {
             }
         }
         for workload in &self.workloads {
-            report.add(self.judge(workload, &rolling, now));
+            report.add(self.judge(workload, &rolling, now, keeps_subjects));
         }
         report
     }
@@ -242,6 +242,7 @@ impl Survey {
         workload: &Workload,
         rolling: &BTreeMap<&PolicyReference, usize>,
         now: jiff::Timestamp,
+        keeps_subject: bool,
     ) -> WorkloadReport {
         let defaults = Policy {
             reference: PolicyReference { namespace: None, name: String::new() },
@@ -287,14 +288,21 @@ impl Survey {
         }
         let ownership = Ownership::read(workload);
         let owner = (ownership.is_reapplied() || ownership.controller.is_some()).then(|| ownership.to_string());
-        WorkloadReport::new(
+        let kept = keeps_subject.then(|| Subject {
+            workload: workload.clone(),
+            policy: policy.spec.clone(),
+            judgement: judgement.clone(),
+        });
+        let mut report = WorkloadReport::new(
             Source { file: self.source.clone(), document: 0, line: 0 },
             (workload.kind(), workload.namespace(), workload.name()),
             matches!(selection, Selection::Policy(_)).then(|| policy.reference.to_string()),
             owner,
             judgement,
             |_| (0, 0),
-        )
+        );
+        report.subject = kept.map(Box::new);
+        report
     }
 }
 
