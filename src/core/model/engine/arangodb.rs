@@ -72,7 +72,7 @@ const EARLY: Endpoint = Endpoint {
     does: "is answered during recovery, since --server.early-connections is set",
     ..Endpoint::ANY
 };
-/// The readiness of ArangoDB's operator (arangodb/kube-arangodb: pkg/deployment/resources/pod_creator_probes.go).
+/// The readiness of ArangoDB's operator (`arangodb/kube-arangodb`: `pkg/deployment/resources/pod_creator_probes.go`).
 const AVAILABILITY: Endpoint = Endpoint {
     path: "/_admin/server/availability",
     recovering: Http::Refusing,

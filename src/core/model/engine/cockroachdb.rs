@@ -87,7 +87,7 @@ const COCKROACHDB_LIKE: Profile = Profile {
 };
 
 const CLI: Client = Client { programs: &["cockroach"], ..Client::ANY };
-/// "An empty response is returned immediately": pkg/server/serverpb, HealthRequest.
+/// "An empty response is returned immediately": `pkg/server/serverpb`, `HealthRequest`.
 const HEALTH: Endpoint = Endpoint {
     path: "/health",
     recovering: Http::Closed,

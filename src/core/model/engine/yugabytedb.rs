@@ -38,7 +38,7 @@ pub(super) static YUGABYTEDB: Profile = Profile {
     ),
     clients: &[
         Client {
-            programs: &["ysqlsh", "ycqlsh"],
+            programs: &["ysqlsh"],
             answers: Answers { serving: PASSES, recovering: FAILS, login_refused: FAILS, alone: UNKNOWN },
             depends_on: "the masters",
             ..Client::ANY
