@@ -308,3 +308,101 @@ fn a_plan_is_the_same_whatever_the_objects_version() {
     assert_ne!(plan_of(&object, "liveness: {failureThreshold: 9}", Remedy::Swap).digest, one);
     assert_eq!(one.len(), 16);
 }
+
+/// `consul operator raft list-peers` fails on every server when one leader is lost. Gossip is bound to the pod's address,
+/// 8500 by default to loopback, and both open after the snapshot is restored.
+#[test]
+fn consul_is_asked_over_gossip_behind_a_startup_probe() {
+    let container = json!({
+        "name": "consul", "image": "bitnami/consul:1.21",
+        "ports": [{"name": "http", "containerPort": 8500}, {"name": "serflan-tcp", "containerPort": 8301}],
+        "livenessProbe": {"exec": {"command": ["consul", "operator", "raft", "list-peers"]}, "timeoutSeconds": 5},
+        "readinessProbe": {"exec": {"command": ["consul", "members"]}, "timeoutSeconds": 5},
+    });
+    let after = swapped(&container, "");
+    assert_eq!(after["livenessProbe"]["tcpSocket"], json!({"port": 8301}));
+    assert_eq!(after["startupProbe"]["tcpSocket"], json!({"port": 8301}));
+    assert_eq!(startup_seconds(&after["startupProbe"]), 3600);
+    assert_eq!(after["readinessProbe"]["exec"]["command"], json!(["consul", "members"]));
+}
+
+/// A sealed Vault waits for a person; killing it makes it wait for ever.
+#[test]
+fn a_sealed_vault_is_not_killed() {
+    let container = json!({
+        "name": "vault", "image": "hashicorp/vault:1.20", "args": ["server"],
+        "ports": [{"name": "http", "containerPort": 8200}],
+        "livenessProbe": {"exec": {"command": ["vault", "status", "-tls-skip-verify"]}, "timeoutSeconds": 5},
+        "readinessProbe": {"exec": {"command": ["vault", "status", "-tls-skip-verify"]}, "timeoutSeconds": 5},
+    });
+    let after = swapped(&container, "");
+    assert_eq!(after["livenessProbe"]["tcpSocket"], json!({"port": 8200}));
+    assert_eq!(after["readinessProbe"]["exec"]["command"][1], "status");
+}
+
+/// Whether the console speaks HTTP or HTTPS is what today's probes say; where none says it, the check stays.
+#[test]
+fn cockroachdb_is_asked_as_its_other_probes_ask() {
+    let container = |readiness: Value| {
+        json!({
+            "name": "db", "image": "cockroachdb/cockroach:v25.1.5", "args": ["start"],
+            "ports": [{"name": "sql", "containerPort": 26257}, {"name": "http", "containerPort": 8080}],
+            "livenessProbe": {"exec": {"command": ["cockroach", "node", "status"]}, "timeoutSeconds": 5},
+            "readinessProbe": readiness,
+        })
+    };
+    let https = json!({"httpGet": {"path": "/health?ready=1", "port": "http", "scheme": "HTTPS"}, "timeoutSeconds": 5});
+    let after = swapped(&container(https), "");
+    let expected = json!({"path": "/health", "port": 8080, "scheme": "HTTPS"});
+    assert_eq!(after["livenessProbe"]["httpGet"], expected);
+    assert_eq!(after["startupProbe"]["httpGet"], expected);
+    assert_eq!(after["readinessProbe"]["httpGet"]["path"], "/health?ready=1");
+
+    let after = swapped(&container(json!({"tcpSocket": {"port": 26257}, "timeoutSeconds": 5})), "");
+    assert_eq!(after["livenessProbe"]["exec"]["command"][1], "node");
+    assert_eq!(after["startupProbe"]["exec"]["command"][1], "node");
+}
+
+/// The readiness URL in the liveness kills a node that nobody has initialised yet (cockroachdb/cockroach#44832). Without
+/// another cure it is at least given the time of a recovery.
+#[test]
+fn a_readiness_url_gets_a_startup_probe() {
+    let probe =
+        json!({"httpGet": {"path": "/health?ready=1", "port": "http"}, "periodSeconds": 5, "timeoutSeconds": 5});
+    let container = json!({
+        "name": "db", "image": "cockroachdb/cockroach:v23.1", "args": ["start"],
+        "ports": [{"name": "http", "containerPort": 8080}], "livenessProbe": probe, "readinessProbe": probe,
+    });
+    let after = swapped(&container, "");
+    assert_eq!(startup_seconds(&after["startupProbe"]), 3600);
+}
+
+/// `/_up` is for load balancers: 404 in maintenance mode. Recovery is none of its reasons.
+#[test]
+fn a_couchdb_in_maintenance_is_not_in_recovery() {
+    let up = json!({"httpGet": {"path": "/_up", "port": 5984}, "timeoutSeconds": 5});
+    let object = stateful_set(json!({"containers": [{
+        "name": "couchdb", "image": "couchdb:3.5.0", "ports": [{"containerPort": 5984}],
+        "livenessProbe": up, "readinessProbe": up, "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
+    }]}));
+    let workload = Workload::new(object);
+    let policy: PolicySpec = serde_yaml::from_str("{}").unwrap();
+    let found: Vec<_> = detect(&Case::new(&workload, &policy, None)).iter().map(|finding| finding.rule).collect();
+    assert!(found.contains(&"RP008") && !found.contains(&"RP009"), "{found:?}");
+}
+
+/// What is left alone gets no write, whatever is found, and says why.
+#[test]
+fn an_engine_that_is_left_alone_is_left_alone() {
+    let object = stateful_set(json!({"containers": [{
+        "name": "db", "image": "gvenzl/oracle-free:23",
+        "livenessProbe": {"tcpSocket": {"port": 1521}, "timeoutSeconds": 1},
+        "readinessProbe": {"exec": {"command": ["healthcheck.sh"]}, "timeoutSeconds": 1},
+    }]}));
+    let workload = Workload::new(object.clone());
+    let policy: PolicySpec = serde_yaml::from_str("{}").unwrap();
+    let findings = detect(&Case::new(&workload, &policy, None));
+    assert!(!findings.is_empty());
+    assert!(findings.iter().all(|finding| finding.fix.contains("untouched")), "{findings:?}");
+    assert!(!matches!(planned(&object, "", Remedy::Swap), Planned::Plan(_)));
+}

@@ -75,6 +75,17 @@ pub(super) fn target(
     Ok(builder.target)
 }
 
+/// A GET of a path, asked as today's probe of that port asks: with its scheme and its headers.
+fn http_handler(path: &str, port: u16, asked: Option<&Value>) -> Value {
+    let mut handler = json!({ "path": path, "port": port });
+    for field in ["scheme", "httpHeaders"] {
+        if let Some(value) = asked.and_then(|asked| asked.get(field)) {
+            handler[field] = value.clone();
+        }
+    }
+    handler
+}
+
 struct Builder<'b, 'a> {
     case: &'b Case<'a>,
     container: &'b Container<'a>,
@@ -121,7 +132,13 @@ impl<'a> Builder<'_, 'a> {
             let handler = json!({"path": "/liveness", "port": port, "scheme": api.scheme});
             return Ok(Some((HandlerKind::HttpGet, handler)));
         }
-        if let SteadyLiveness::OtherSocket(port) | SteadyLiveness::Http { port, .. } = steady {
+        let other = match steady {
+            SteadyLiveness::OtherSocket(port)
+            | SteadyLiveness::Http { port, .. }
+            | SteadyLiveness::HttpAfterStart { port, .. } => Some(port),
+            _ => None,
+        };
+        if let Some(port) = other {
             let Some(number) = self.declared(port) else {
                 let note = format!(
                     "{}: the check stays as it is, since nothing in the manifest says that {} listens ({}, port {})",
@@ -133,9 +150,20 @@ impl<'a> Builder<'_, 'a> {
                 self.target.notes.push(note);
                 return Ok(None);
             };
+            let asked = self.asked_over_http(number);
+            if matches!(steady, SteadyLiveness::HttpAfterStart { .. }) && asked.is_none() {
+                let note = format!(
+                    "{}: the check stays as it is, since nothing in the manifest says whether port {number} ({}) speaks HTTP or HTTPS",
+                    self.container.name, port.what
+                );
+                self.target.notes.push(note);
+                return Ok(None);
+            }
             self.target.dials.push(number);
             return Ok(Some(match steady {
-                SteadyLiveness::Http { path, .. } => (HandlerKind::HttpGet, json!({"path": path, "port": number})),
+                SteadyLiveness::Http { path, .. } | SteadyLiveness::HttpAfterStart { path, .. } => {
+                    (HandlerKind::HttpGet, http_handler(path, number, asked))
+                }
                 _ => (HandlerKind::TcpSocket, json!({ "port": number })),
             }));
         }
@@ -160,6 +188,14 @@ impl<'a> Builder<'_, 'a> {
                 ),
             )),
         }
+    }
+
+    /// How a probe of today asks a port over HTTP, which is where scheme and headers can be read.
+    fn asked_over_http(&self, number: u16) -> Option<&'a Value> {
+        ProbeKind::ALL.into_iter().filter_map(|kind| self.container.probe(kind)?.handler()).find_map(|(kind, json)| {
+            let port = json.get("port").and_then(|port| resolve_port(self.container, port));
+            (kind == HandlerKind::HttpGet && port == Some(number)).then_some(json)
+        })
     }
 
     /// The number of a port beside the client port, where the container declares it by number or name.
@@ -281,7 +317,9 @@ impl<'a> Builder<'_, 'a> {
     /// The handler that a probe keeps. Of two it keeps the one that suits the engine, unless that dials nothing.
     fn kept_handler(&self, probe: Probe<'a>) -> Option<(HandlerKind, Value)> {
         let wanted = match (probe.kind, self.database.profile.steady) {
-            (ProbeKind::Liveness, SteadyLiveness::Http { .. }) => HandlerKind::HttpGet,
+            (ProbeKind::Liveness, SteadyLiveness::Http { .. } | SteadyLiveness::HttpAfterStart { .. }) => {
+                HandlerKind::HttpGet
+            }
             (ProbeKind::Liveness, steady) if steady.replaces() => HandlerKind::TcpSocket,
             _ => HandlerKind::Exec,
         };

@@ -280,14 +280,21 @@ fn normalised_probe(probe: &serde_json::Map<String, Value>) -> Value {
             normal.insert(timing.field().to_owned(), Value::from(timing.default_value()));
         }
     }
-    if let Some(http) = normal.get_mut(HandlerKind::HttpGet.field()).and_then(Value::as_object_mut) {
-        http.entry("path").or_insert_with(|| json!("/"));
-        http.entry("scheme").or_insert_with(|| json!("HTTP"));
+    if let Some(http) = normal.get_mut(HandlerKind::HttpGet.field()) {
+        fill_in_http(http);
     }
     if let Some(grpc) = normal.get_mut(HandlerKind::Grpc.field()).and_then(Value::as_object_mut) {
         grpc.entry("service").or_insert_with(|| json!(""));
     }
     Value::Object(normal)
+}
+
+/// What the API fills in where a GET does not state it.
+fn fill_in_http(handler: &mut Value) {
+    if let Some(http) = handler.as_object_mut() {
+        http.entry("path").or_insert_with(|| json!("/"));
+        http.entry("scheme").or_insert_with(|| json!("HTTP"));
+    }
 }
 
 fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation> {
@@ -305,14 +312,15 @@ fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation
             quantity(Some(to)).is_some() && quantity(Some(to)) == quantity(Some(found))
         }
         (Some(to), Some(found)) => {
-            let mut to = to.clone();
-            if change.field == HandlerKind::HttpGet.field()
-                && let Some(http) = to.as_object_mut()
-            {
-                http.entry("path").or_insert_with(|| json!("/"));
-                http.entry("scheme").or_insert_with(|| json!("HTTP"));
-            }
-            normalised("", &to) == normalised("", found)
+            // The server fills in what a GET leaves out; a local merge does not.
+            let whole = |value: &Value| {
+                let mut value = normalised("", value);
+                if change.field == HandlerKind::HttpGet.field() {
+                    fill_in_http(&mut value);
+                }
+                value
+            };
+            whole(to) == whole(found)
         }
     };
     (!is_there).then(|| Violation::NotApplied {

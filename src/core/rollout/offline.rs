@@ -111,6 +111,16 @@ mod tests {
         assert!(plan.template_patch.pointer("/spec/template/spec/containers/0/livenessProbe/exec").unwrap().is_null());
     }
 
+    /// A GET without a scheme is one with HTTP, for the local merge as for the server.
+    #[test]
+    fn a_startup_probe_may_repeat_a_get_without_a_scheme() {
+        let judgement = judged(&json!({
+            "name": "db", "image": "qdrant/qdrant:v1.19",
+            "livenessProbe": {"httpGet": {"path": "/livez", "port": 6333}, "timeoutSeconds": 5},
+        }));
+        assert_eq!((judgement.decision, judgement.reason), (Decision::Patch, "Fixable"), "{}", judgement.message);
+    }
+
     #[test]
     fn what_is_no_database_is_left_in_peace() {
         let judgement =

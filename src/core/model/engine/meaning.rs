@@ -144,6 +144,17 @@ impl Database {
                     format!("it runs {}, and {engine} {}", client.program(), self.profile.in_recovery)
                 }
                 Outcome::Passes => format!("it runs {}, and its exit code stays 0 meanwhile", client.program()),
+                Outcome::Unknown
+                    if self
+                        .answer(container, client, Situation::Recovering)
+                        .is_some_and(|answer| answer.outcome == Outcome::Unknown) =>
+                {
+                    format!(
+                        "it runs {}, and what that does meanwhile is not known here: {engine} {}",
+                        client.program(),
+                        self.profile.in_recovery
+                    )
+                }
                 Outcome::Unknown => format!("it runs {}, in a way that depends on run-time values", client.program()),
             };
             Meaning::new(during_recovery, because, Check::Client)

@@ -1,14 +1,31 @@
 //! What is known of each database engine: how it is recognised, on which port it listens and when that port opens,
 //! what its clients answer while it recovers, and which liveness survives that. One file for each family, as data.
 
+mod arangodb;
 mod catalogue;
+mod cockroachdb;
+mod consul;
+mod couchdb;
+mod influxdb;
+mod listen;
 mod meaning;
+mod memcached;
+mod minio;
 mod mysql;
+mod neo4j;
 mod port;
 mod postgresql;
 mod profile;
+mod pulsar;
 mod recognise;
 mod redis;
+mod sqlserver;
+mod tidb;
+mod untouched;
+mod vault;
+mod vectors;
+mod vitess;
+mod yugabytedb;
 
 pub use catalogue::{KnownScript, SCRIPTS, known_script};
 pub use meaning::{Check, Meaning};
@@ -32,12 +49,53 @@ pub static PROFILES: &[&Profile] = &[
     &redis::VALKEY,
     &redis::KEYDB,
     &redis::SENTINEL,
+    // Stores, and what is left alone.
+    &memcached::MEMCACHED,
+    &consul::CONSUL,
+    &vault::VAULT,
+    &vault::OPENBAO,
+    &cockroachdb::COCKROACHDB,
+    &cockroachdb::COCKROACHDB_UNTIL_20_1,
+    &tidb::PD,
+    &tidb::TIKV,
+    &tidb::TIDB,
+    &yugabytedb::YUGABYTEDB,
+    &neo4j::NEO4J,
+    &influxdb::INFLUXDB,
+    &influxdb::INFLUXDB3,
+    &couchdb::COUCHDB,
+    &minio::MINIO,
+    &pulsar::PULSAR,
+    &pulsar::BOOKKEEPER,
+    &vectors::MILVUS,
+    &vectors::WEAVIATE,
+    &vectors::QDRANT,
+    &arangodb::ARANGODB,
+    &arangodb::ARANGODB_EARLY,
+    &vitess::VITESS,
+    &sqlserver::SQLSERVER,
+    &untouched::ORACLE,
+    &untouched::DB2,
+    &untouched::COUCHBASE,
+    &untouched::RETHINKDB,
+    &untouched::KURRENTDB,
+    &untouched::AEROSPIKE,
+    &untouched::DGRAPH,
+    &untouched::HAZELCAST,
+    &untouched::IGNITE,
+    &untouched::ORIENTDB,
+    &untouched::QUESTDB,
+    &untouched::SURREALDB,
+    &untouched::MEILISEARCH,
+    &untouched::OPENLDAP,
 ];
 
-/// The profile of an engine.
+/// The profile of an engine, where there are several the general one.
 #[must_use]
 pub fn profile(engine: Engine) -> &'static Profile {
-    PROFILES.iter().find(|profile| profile.engine == engine).unwrap_or(&&postgresql::POSTGRESQL)
+    // A test holds that every engine has one. Should that ever break, nothing may be written on the strength of another
+    // engine's facts.
+    PROFILES.iter().find(|profile| profile.engine == engine).unwrap_or(&&untouched::NO_PROFILE)
 }
 
 /// How sure a recognition is.

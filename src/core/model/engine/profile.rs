@@ -68,10 +68,18 @@ pub enum SteadyLiveness {
     Socket,
     /// A socket on the client port behind a startup probe with the same socket, since the port opens late.
     SocketAfterStart,
-    /// A socket on another port that is open during recovery.
+    /// A socket on another port, which is open during recovery or can be reached where the client port cannot.
     OtherSocket(OtherPort),
     /// A GET that is answered during recovery.
     Http {
+        /// Where it is answered.
+        port: OtherPort,
+        /// The path, with its query.
+        path: &'static str,
+    },
+    /// A GET that asks this server alone, behind a startup probe with the same GET, since the port opens late. Only
+    /// where another probe shows whether that port speaks HTTP or HTTPS.
+    HttpAfterStart {
         /// Where it is answered.
         port: OtherPort,
         /// The path, with its query.
@@ -93,7 +101,11 @@ impl SteadyLiveness {
     /// Whether what takes its place passes during recovery, whatever the old check did.
     #[must_use]
     pub fn survives_recovery(self) -> bool {
-        matches!(self, Self::Socket | Self::OtherSocket(_) | Self::Http { .. })
+        match self {
+            Self::Socket | Self::Http { .. } => true,
+            Self::OtherSocket(port) => port.opens.is_early(),
+            Self::SocketAfterStart | Self::HttpAfterStart { .. } | Self::KeepCheck(_) | Self::LeaveAlone(_) => false,
+        }
     }
 }
 
@@ -323,12 +335,17 @@ pub struct Profile {
     pub engine: Engine,
     /// The family's name; a hint for one of a family may correct another of it.
     pub family: &'static str,
-    /// Last components of image names: exact, or with a `*` at the end. With a `/`, as much of the path.
+    /// Last components of image names: exact, or with a `*` at the end. With a `/`, as much of the path. With a `:`,
+    /// the tag as well, exact or with a `*` at the end, which counts more.
     pub images: &'static [&'static str],
-    /// Programs that are the server.
+    /// Programs that are the server, with a subcommand where the program alone is not: `vault server`.
     pub servers: &'static [&'static str],
-    /// Words on the command line that mean it is not this engine, whatever the image.
+    /// Words with which its image starts the server and which say nothing elsewhere: a first argument, a script.
+    pub starts: &'static [&'static str],
+    /// Words on the command line, in a row, that mean it is not this engine, whatever the image.
     pub ruled_out_by: &'static [&'static str],
+    /// The same where words do not tell.
+    pub ruled_out: fn(&Container<'_>) -> bool,
     /// Environment variables of its images; a `*` at the end stands for anything.
     pub environment: &'static [&'static str],
     /// Where its data is mounted.
@@ -372,7 +389,9 @@ impl Profile {
         family: "",
         images: &[],
         servers: &[],
+        starts: &[],
         ruled_out_by: &[],
+        ruled_out: |_| false,
         environment: &[],
         data_paths: &[],
         port: 0,

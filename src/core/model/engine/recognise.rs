@@ -52,12 +52,22 @@ fn image_path(image: &str) -> String {
     if folder.is_empty() { last.to_ascii_lowercase() } else { format!("{folder}/{last}").to_ascii_lowercase() }
 }
 
+/// The tag of an image reference, or nothing.
+#[must_use]
+pub(super) fn image_tag(image: &str) -> &str {
+    let last = image.split('@').next().unwrap_or("").rsplit('/').next().unwrap_or("");
+    last.split_once(':').map_or("", |(_, tag)| tag)
+}
+
 fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => name == pattern,
     }
 }
+
+/// Names of ports that tell nothing of who listens.
+const ANYBODYS: [&str; 10] = ["http", "https", "web", "api", "rest", "client", "clients", "server", "service", "grpc"];
 
 const CERTAIN: u32 = 10;
 const PROBABLE: u32 = 5;
@@ -98,6 +108,10 @@ impl<'a> Traits<'a> {
     }
 
     fn has_image(&self, pattern: &str) -> bool {
+        let (pattern, tag) = pattern.split_once(':').unwrap_or((pattern, "*"));
+        if !matches_pattern(tag, image_tag(self.image)) {
+            return false;
+        }
         if !pattern.contains('/') {
             return matches_pattern(pattern, self.name());
         }
@@ -106,6 +120,12 @@ impl<'a> Traits<'a> {
         let components: Vec<&str> = self.image_path.rsplit('/').take(count).collect();
         let tail = components.into_iter().rev().collect::<Vec<_>>().join("/");
         matches_pattern(pattern, &tail)
+    }
+
+    /// Whether words stand on the command line, in a row.
+    fn runs(&self, words: &str) -> bool {
+        let words: Vec<&str> = words.split(' ').collect();
+        self.programs.windows(words.len()).any(|window| window == words)
     }
 }
 
@@ -117,7 +137,7 @@ pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Da
     let beside = BESIDE.into_iter().find(|word| traits.name().contains(word));
     let found = PROFILES
         .iter()
-        .map(|profile| (*profile, weigh(profile, &traits)))
+        .map(|profile| (*profile, weigh(profile, container, &traits)))
         // On a tie the first profile wins: the general one stands before its variants.
         .rev()
         .max_by_key(|(_, (points, _))| *points)
@@ -158,20 +178,24 @@ pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Da
 }
 
 /// Points for a profile, and what they rest on.
-fn weigh(profile: &Profile, traits: &Traits<'_>) -> (u32, Vec<String>) {
+fn weigh(profile: &Profile, container: &Container<'_>, traits: &Traits<'_>) -> (u32, Vec<String>) {
     let mut points = 0;
     let mut evidence = Vec::new();
     let mut add = |worth: u32, what: String| {
         points += worth;
         evidence.push(what);
     };
-    if profile.ruled_out_by.iter().any(|word| traits.programs.contains(word)) {
+    if profile.ruled_out_by.iter().any(|words| traits.runs(words)) || (profile.ruled_out)(container) {
         return (0, Vec::new());
     }
-    if profile.images.iter().any(|pattern| traits.has_image(pattern)) {
-        add(CERTAIN, format!("image {}", traits.image));
+    let image = profile.images.iter().filter(|pattern| traits.has_image(pattern)).map(|pattern| {
+        // The tag outweighs the name: influxdb:3-core is another server than influxdb:2.
+        if pattern.contains(':') { CERTAIN + 1 } else { CERTAIN }
+    });
+    if let Some(worth) = image.max() {
+        add(worth, format!("image {}", traits.image));
     }
-    if let Some(server) = profile.servers.iter().find(|server| traits.programs.contains(server)) {
+    if let Some(server) = profile.servers.iter().find(|server| traits.runs(server)) {
         // The program outweighs the image: redis-sentinel in a redis image is a sentinel.
         add(CERTAIN + 1, format!("it runs {server}"));
     }
@@ -185,11 +209,12 @@ fn weigh(profile: &Profile, traits: &Traits<'_>) -> (u32, Vec<String>) {
     if !known.is_empty() {
         add(if known.len() > 1 { 3 } else { 2 }, format!("environment {}", known.join(", ")));
     }
-    if let Some(path) = traits.mounts.iter().find(|path| profile.data_paths.iter().any(|data| path.starts_with(data))) {
+    if let Some(path) = traits.mounts.iter().find(|path| profile.data_paths.iter().any(|data| is_within(path, data))) {
         add(3, format!("volume at {path}"));
     }
     let port = traits.ports.iter().find(|(name, number)| {
-        *number == i64::from(profile.port) || name.is_some_and(|name| profile.port_names.contains(&name))
+        let names_it = |name: &str| profile.port_names.contains(&name) && !ANYBODYS.contains(&name);
+        *number == i64::from(profile.port) || name.is_some_and(names_it)
     });
     if let Some((_, number)) = port {
         add(2, format!("port {number}"));
@@ -198,6 +223,11 @@ fn weigh(profile: &Profile, traits: &Traits<'_>) -> (u32, Vec<String>) {
         add(3, format!("its probe runs {client}"));
     }
     (points, evidence)
+}
+
+/// Whether a path is a folder or in it: `/export/a` is in `/export`, `/exporters` is not.
+fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn basenames(word: &str) -> impl Iterator<Item = &str> {
@@ -216,7 +246,8 @@ fn runs_something_else(profile: &Profile, container: &Container<'_>) -> Option<S
         return None;
     }
     let is_start = |word: &str| {
-        profile.servers.contains(&word)
+        profile.servers.iter().any(|server| server.split(' ').next() == Some(word))
+            || profile.starts.contains(&word)
             || ["entrypoint", "start", "run.sh", "launch", "setup", "patroni", "supervisord", "tini", "dumb-init"]
                 .iter()
                 .any(|part| word.contains(part))

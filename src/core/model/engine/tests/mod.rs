@@ -1,3 +1,5 @@
+mod stores;
+
 use super::*;
 use crate::api::DatabaseHint;
 use crate::core::model::command::Outcome;
