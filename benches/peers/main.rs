@@ -4,6 +4,9 @@
 //! turns, and the median of the rounds is compared. The peers are built from Go modules at the versions in
 //! `benches/peers/go.mod`; others are used where they are on the PATH.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what the benchmark prints is what it is for")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a benchmark may stop at the first surprise")]
+
 use std::ffi::OsString;
 use std::fs;
 use std::io;
