@@ -153,7 +153,7 @@ fn measure(contender: &Contender) -> Result<Cost, String> {
         .map_err(wrong)?;
     let usage = child.wait4().map_err(wrong)?;
     // Linters exit with 1 for findings; a crash is no measurement.
-    if !usage.status.code().is_some_and(|code| code <= 1) {
+    if usage.status.code().is_none_or(|code| code > 1) {
         return Err(format!("{} ended with {}", contender.name, usage.status));
     }
     Ok(Cost { wall: started.elapsed(), peak_bytes: usage.rusage.maxrss })
