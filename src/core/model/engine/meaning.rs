@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::profile::{FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
-use crate::core::model::command::{Answer, Call, Outcome, Script};
+use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script};
 use crate::core::model::probe::{HandlerKind, Probe};
 use crate::core::model::workload::Container;
 
@@ -25,6 +25,10 @@ pub struct Meaning {
     pub always: Option<Outcome>,
     /// The heaviest program that it starts.
     pub runtime: Runtime,
+    /// The longest that one call in its command may take by a limit of its own.
+    pub inner_timeout: Option<InnerTimeout>,
+    /// What in its command does not do what it seems to do.
+    pub oddities: Vec<Oddity>,
 }
 
 /// What kind of check an exec or network probe is.
@@ -54,6 +58,8 @@ impl Meaning {
             needs_login: false,
             always: None,
             runtime: Runtime::Light,
+            inner_timeout: None,
+            oddities: Vec::new(),
         }
     }
 
@@ -180,6 +186,8 @@ impl Database {
             _ => None,
         };
         meaning.runtime = calls.iter().map(|call| self.runtime(container, call)).max().unwrap_or_default();
+        meaning.inner_timeout = script.inner_timeout();
+        meaning.oddities = script.oddities();
         meaning
     }
 

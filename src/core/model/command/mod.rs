@@ -11,6 +11,12 @@ use brush_parser::ast::{
 use brush_parser::word::{self, WordPiece, WordPieceWithSource};
 use brush_parser::{Parser, ParserOptions};
 
+mod limits;
+mod oddity;
+
+pub use limits::InnerTimeout;
+pub use oddity::{Oddity, OddityKind};
+
 /// Longer scripts, or deeper ones, are not read: the parser is recursive.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024;
 const MAX_NESTING: usize = 48;
@@ -129,6 +135,27 @@ impl Script {
             Self::If(condition, then, otherwise) => [condition.calls(), then.calls(), otherwise.calls()].concat(),
             Self::Pipe(steps) | Self::Sequence { steps, .. } => steps.iter().flat_map(Self::calls).collect(),
         }
+    }
+
+    /// The longest that one call in it may take by a limit of its own.
+    #[must_use]
+    pub fn inner_timeout(&self) -> Option<InnerTimeout> {
+        let limits = self.calls().into_iter().filter_map(|call| limits::of_call(call, &|_| None));
+        limits.max_by_key(|limit| limit.milliseconds)
+    }
+
+    /// What in it does not do what it seems to do.
+    #[must_use]
+    pub fn oddities(&self) -> Vec<Oddity> {
+        let after_exec = match self {
+            Self::And(first, _) => first.always_replaces_shell(),
+            Self::Sequence { steps, .. } => {
+                steps.split_last().is_some_and(|(_, before)| before.iter().any(Self::always_replaces_shell))
+            }
+            _ => false,
+        };
+        let sentence = "exec replaces the shell, so what stands after it never runs".to_owned();
+        after_exec.then_some(Oddity { kind: OddityKind::AfterExec, sentence }).into_iter().collect()
     }
 
     /// Whether it exits with zero, given the outcome and the output of each call. The answers of `builtin` commands
