@@ -18,6 +18,9 @@ const POSTGRES: &[&[&str]] = &[
     &["pg_isready", "-p", "5433"],
     &["pg_isready", "-h", "db-primary.other"],
     &["/docker-healthcheck.sh"],
+    &["sh", "-c", "pg_isready; exit 1"],
+    &["sh", "-c", "pg_isready || true"],
+    &["curl", "-f", "http://localhost:8008/primary"],
 ];
 const MYSQL: &[&[&str]] = &[
     &["mysqladmin", "ping"],
@@ -58,7 +61,11 @@ fn handlers(commands: &'static [&'static [&'static str]], port: i64) -> BoxedStr
     ];
     let http = prop_oneof![
         Just(json!({"httpGet": {"port": 8008, "path": "/liveness"}})),
+        Just(
+            json!({"httpGet": {"port": 8008, "path": "/primary", "scheme": "HTTPS", "httpHeaders": [{"name": "a", "value": "b"}]}})
+        ),
         Just(json!({"httpGet": {"port": 8080}})),
+        Just(json!({"tcpSocket": {"port": "nobodys"}})),
         Just(json!({"grpc": {"port": 8081}})),
     ];
     let both = (exec.clone(), socket.clone()).prop_map(|(mut one, other)| {
@@ -200,15 +207,21 @@ pub(crate) fn manifests() -> BoxedStrategy<Value> {
         select(vec!["none", "init", "proxy"]),
         select(vec!["none", "none", "helm", "last-applied", "ssa", "unrecognised", "operator", "argo"]),
         proptest::option::weighted(0.1, select(vec!["RP001", "RP009,RP004", "RP005", "*", "rp018"])),
+        (proptest::option::of(select(vec![0, 30, 60, 600])), select(vec!["OrderedReady", "Parallel"]), 1..4),
     )
-        .prop_map(|(db, second, native, beside, owner, ignored)| {
+        .prop_map(|(db, second, native, beside, owner, ignored, (grace, management, replicas))| {
             let mut object = json!({
                 "apiVersion": "apps/v1", "kind": "StatefulSet",
                 "metadata": {"name": "db", "namespace": "shop"},
                 "spec": {"serviceName": "db", "selector": {"matchLabels": {"app": "db"}},
                     "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [db]}}},
             });
+            object["spec"]["podManagementPolicy"] = json!(management);
+            object["spec"]["replicas"] = json!(replicas);
             let spec = &mut object["spec"]["template"]["spec"];
+            if let Some(grace) = grace {
+                spec["terminationGracePeriodSeconds"] = json!(grace);
+            }
             if let (Some(second), Some(all)) = (second, spec["containers"].as_array_mut()) {
                 all.push(second);
             }
@@ -302,10 +315,11 @@ pub(crate) fn policies() -> BoxedStrategy<Policy> {
         select(vec!["Enforce", "Enforce", "Enforce", "Audit"]),
         proptest::sample::subsequence(vec!["RP001", "RP004", "RP005", "RP009", "RP018"], 0..=1),
         proptest::option::weighted(0.1, select(vec!["PostgreSQL", "MySQL", "Redis"])),
+        proptest::sample::subsequence(vec!["RP006", "RP007", "RP014"], 0..=3),
     )
-        .prop_map(|(liveness, readiness, allowance, (cpu, memory, limit, remove), remedy, mode, disable, hint)| {
+        .prop_map(|(liveness, readiness, allowance, (cpu, memory, limit, remove), remedy, mode, disable, hint, opt_in)| {
             let mut spec = json!({"mode": mode, "remedy": remedy, "startup": {"recoveryAllowanceSeconds": allowance},
-                "rules": {"disable": disable}, "resources": {"cpuLimit": if remove { "Remove" } else { "Keep" }}});
+                "rules": {"disable": disable, "optIn": opt_in}, "resources": {"cpuLimit": if remove { "Remove" } else { "Keep" }}});
             for (section, timings) in [("liveness", liveness), ("readiness", readiness)] {
                 let Some((delay, period, timeout, failures)) = timings else { continue };
                 // The schema refuses a timeout above the period.

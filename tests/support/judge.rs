@@ -50,6 +50,9 @@ pub fn may_change(place: &str) -> bool {
         return true;
     }
     let Some(rest) = place.strip_prefix("/spec/template/spec/") else { return false };
+    if rest == "terminationGracePeriodSeconds" {
+        return true;
+    }
     let steps: Vec<&str> = rest.split('/').collect();
     matches!(steps.as_slice(), ["containers" | "initContainers", _, section, ..]
         if PROBES.contains(section) || *section == "resources")
@@ -95,6 +98,9 @@ pub fn assert_sound(before: &Value, after: &Value, body: &Value, allowance: i64,
     assert_only_allowed_places(before, after);
     assert_patch_nulls_survive(body);
     assert_bound_to_its_base(before, body);
+    let grace =
+        |object: &Value| object["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
+    assert!(grace(after) >= grace(before), "{} s to stop, and it had {}", grace(after), grace(before));
     for (list, container) in containers(after) {
         let earlier = containers(before).into_iter().find(|(l, c)| *l == list && c["name"] == container["name"]);
         let (_, earlier) = earlier.unwrap();
@@ -191,6 +197,7 @@ fn assert_requests_never_fall(before: &Value, after: &Value) {
     }
     for (name, was) in before["resources"]["limits"].as_object().into_iter().flatten() {
         let is = &after["resources"]["limits"][name];
-        assert!(name == "cpu" || is == was, "limits.{name}: {was} became {is}");
+        let rises = thousandths(is) >= thousandths(was);
+        assert!(name == "cpu" || (name == "memory" && rises) || is == was, "limits.{name}: {was} became {is}");
     }
 }

@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::budget::startup_budget;
 use crate::api::PolicySpec;
 use crate::core::model::command::{Outcome, Script};
-use crate::core::model::engine::{Database, Meaning, recognise};
+use crate::core::model::engine::{Database, Meaning, recognise, resolve_port};
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::Ignored;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
@@ -79,6 +79,23 @@ impl<'a> Case<'a> {
         !self.ignored.covers(rule) && !self.policy.rules.disable.iter().any(|id| id == rule)
     }
 
+    /// Whether the policy lets this opt-in rule act.
+    #[must_use]
+    pub fn opts_in(&self, rule: &str) -> bool {
+        self.policy.rules.opt_in.iter().any(|id| id == rule)
+    }
+
+    /// The timeout that the policy states for probes of this kind, in seconds.
+    #[must_use]
+    pub fn policy_timeout(&self, kind: ProbeKind) -> Option<i64> {
+        let stated = match kind {
+            ProbeKind::Liveness => self.policy.liveness.as_ref()?.timeout_seconds,
+            ProbeKind::Readiness => self.policy.readiness.as_ref()?.timeout_seconds,
+            ProbeKind::Startup => None,
+        };
+        stated.map(i64::from)
+    }
+
     /// The containers in which a database was recognised.
     pub fn databases(&self) -> impl Iterator<Item = (&Container<'a>, &Database)> {
         self.containers.iter().filter_map(|examined| Some((&examined.container, examined.database.as_ref()?)))
@@ -117,20 +134,24 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether two probes check the same: the same handler, or commands of one meaning. Timings do not count.
+/// Whether two probes of a container check the same: the same handler, or commands of one meaning. Timings do not
+/// count, nor whether a port is given by number or by name.
 #[must_use]
-pub fn same_check(one: Probe<'_>, other: Probe<'_>) -> bool {
+pub fn same_check(container: &Container<'_>, one: Probe<'_>, other: Probe<'_>) -> bool {
     match (one.exec_command(), other.exec_command()) {
         (Some(one), Some(other)) => Script::read(&one).normal_form() == Script::read(&other).normal_form(),
-        (None, None) => one.handler().is_some() && handler_text(one) == handler_text(other),
+        (None, None) => one.handler().is_some() && handler_text(container, one) == handler_text(container, other),
         _ => false,
     }
 }
 
 /// A handler with the API's defaults filled in, so that `scheme: HTTP` and nothing are one.
-fn handler_text(probe: Probe<'_>) -> Option<String> {
+fn handler_text(container: &Container<'_>, probe: Probe<'_>) -> Option<String> {
     let (kind, json) = probe.handler()?;
     let mut json = json.clone();
+    if let Some(number) = json.get("port").and_then(|port| resolve_port(container, port)) {
+        json["port"] = Value::from(number);
+    }
     if kind == HandlerKind::HttpGet
         && let Some(fields) = json.as_object_mut()
     {

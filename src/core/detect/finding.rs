@@ -94,6 +94,13 @@ impl Finding {
         self
     }
 
+    /// The same at another place than its container, for what belongs to the pod.
+    #[must_use]
+    pub fn at(mut self, pointer: Pointer) -> Self {
+        self.pointer = pointer;
+        self
+    }
+
     /// The same with another severity.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {

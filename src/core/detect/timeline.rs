@@ -318,7 +318,17 @@ mod tests {
     fn meaning(outcome: Outcome, check: Check) -> Meaning {
         let because = String::new();
         let (depends_on, needs_login, always, runtime) = (None, false, None, Runtime::Light);
-        Meaning { outcome, because, check, depends_on, needs_login, always, runtime }
+        Meaning {
+            outcome,
+            because,
+            check,
+            depends_on,
+            needs_login,
+            always,
+            runtime,
+            inner_timeout: None,
+            oddities: Vec::new(),
+        }
     }
 
     fn timeline(

@@ -134,6 +134,12 @@ impl Ownership {
         self.appliers.iter().map(|applier| applier.states(list, container, path)).max().unwrap_or(Stated::No)
     }
 
+    /// Whether an owner states the value at `path` of the pod spec itself.
+    #[must_use]
+    pub fn states_of_pod(&self, path: &[&str]) -> Stated {
+        self.appliers.iter().map(|applier| applier.states_of_pod(path)).max().unwrap_or(Stated::No)
+    }
+
     /// The manifests that their owners will come back with, where they are known.
     pub fn manifests(&self) -> impl Iterator<Item = (&Applier, &Value)> {
         self.appliers.iter().filter_map(|applier| match &applier.statement {
@@ -256,6 +262,23 @@ pub fn last_changed_by(workload: &Workload) -> Option<LastChange> {
 }
 
 impl Applier {
+    fn states_of_pod(&self, path: &[&str]) -> Stated {
+        let found = match &self.statement {
+            Statement::Unknown => return Stated::Unknown,
+            Statement::Fields(fields) => ["spec", "template", "spec"]
+                .iter()
+                .chain(path)
+                .try_fold(fields, |node, step| node.get(format!("f:{step}")))
+                .is_some(),
+            Statement::Manifest(manifest) => ["spec", "template", "spec"]
+                .iter()
+                .chain(path)
+                .try_fold(manifest, |node, step| node.get(*step))
+                .is_some_and(|value| !value.is_null()),
+        };
+        if found { Stated::Yes } else { Stated::No }
+    }
+
     fn states(&self, list: ContainerList, container: &str, path: &[&str]) -> Stated {
         let found = match &self.statement {
             Statement::Unknown => return Stated::Unknown,

@@ -1,6 +1,7 @@
 //! What to do: which remedy, the plan as one strategic merge patch, and the proof that it does what it should.
 
 pub mod choose;
+mod grace;
 pub mod patch;
 pub mod plan;
 pub mod record;
@@ -8,5 +9,5 @@ mod target;
 pub mod verify;
 
 pub use choose::{Choice, Remedy, choose};
-pub use plan::{Plan, Planned, Refusal, plan};
+pub use plan::{Change, Place, Plan, Planned, Refusal, plan};
 pub use verify::Violation;

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::grace::{self, GraceTarget, grace_target};
 use super::target::{ProbeTarget, ResourceTarget, Target, target};
 use super::verify::normalised;
 use super::{Remedy, patch, record};
 use crate::api::PolicySpec;
+use crate::core::detect::rules::grace as grace_of;
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::probe::HandlerKind;
 use crate::core::model::qos::qos_class;
@@ -31,16 +33,28 @@ impl Refusal {
     }
 }
 
+/// Where a value stands that a plan changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a section of a container.
+    Container {
+        /// The list of the container.
+        list: ContainerList,
+        /// Its name.
+        name: String,
+        /// `livenessProbe`, `startupProbe`, `readinessProbe` or `resources`.
+        section: &'static str,
+    },
+    /// In the pod spec itself.
+    Pod,
+}
+
 /// One value that a plan changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The list of its container.
-    pub list: ContainerList,
-    /// The container.
-    pub container: String,
-    /// `livenessProbe`, `startupProbe`, `readinessProbe` or `resources`.
-    pub section: &'static str,
-    /// The field inside it, for example `exec` or `requests.cpu`.
+    /// Where it stands.
+    pub place: Place,
+    /// The field there, for example `exec`, `requests.cpu` or `terminationGracePeriodSeconds`.
     pub field: String,
     /// Today's value, None where there is none.
     pub from: Option<Value>,
@@ -49,11 +63,41 @@ pub struct Change {
 }
 
 impl Change {
-    /// `CONTAINER/PROBE FIELD`, as in the record.
+    /// `CONTAINER/PROBE FIELD`, as in the record; `pod/spec FIELD` for the pod's own.
     #[must_use]
     pub fn subject(&self) -> String {
-        let section = self.section.strip_suffix("Probe").unwrap_or(self.section);
-        format!("{}/{section} {}", self.container, self.field)
+        match &self.place {
+            Place::Container { name, section, .. } => {
+                format!("{name}/{} {}", section.strip_suffix("Probe").unwrap_or(section), self.field)
+            }
+            Place::Pod => format!("{POD_PLACE} {}", self.field),
+        }
+    }
+
+    /// The name of its container, if it is in one.
+    #[must_use]
+    pub fn container(&self) -> Option<&str> {
+        match &self.place {
+            Place::Container { name, .. } => Some(name),
+            Place::Pod => None,
+        }
+    }
+
+    /// Whether it is a request or a limit.
+    #[must_use]
+    pub fn is_amount(&self) -> bool {
+        matches!(self.place, Place::Container { section: "resources", .. })
+    }
+
+    /// The value in force in a pod spec whose containers are these.
+    pub(super) fn found<'v>(&self, pod_spec: Option<&'v Value>, containers: &[Container<'v>]) -> Option<&'v Value> {
+        match &self.place {
+            Place::Container { list, name, section } => {
+                let container = containers.iter().find(|c| c.name == name && c.list == *list)?;
+                value_of(container.json.get(*section), &self.field)
+            }
+            Place::Pod => value_of(pod_spec, &self.field),
+        }
     }
 
     /// The value that was replaced, as in the record: `-` where there was none.
@@ -68,6 +112,9 @@ impl Change {
         self.to.as_ref().map_or_else(|| "-".to_owned(), |value| value_text(&self.field, value))
     }
 }
+
+/// The place of the pod's own fields in the record. No container has a section `spec`.
+pub(super) const POD_PLACE: &str = "pod/spec";
 
 /// The value of a field such as `exec` or `requests.cpu` in a probe or in `resources`, if it is there.
 pub(super) fn value_of<'v>(section: Option<&'v Value>, field: &str) -> Option<&'v Value> {
@@ -182,7 +229,7 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
     if let (Some(today), Some(then)) = (class(case.workload), class(&after))
         && then > today
     {
-        notes.push(format!("without its CPU limit the pod goes from QoS class {today} to {then}, as the policy asks"));
+        notes.push(format!("with other limits the pod goes from QoS class {today} to {then}, as the policy asks"));
     }
     let digest = digest(case, &after);
     let policy = policy_digest(case.policy);
@@ -257,6 +304,21 @@ fn round(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resources: 
             dials.extend(ports.into_iter().map(|port| (container.name.to_owned(), port)));
         }
     }
+    match grace_target(case, findings, remedy) {
+        GraceTarget::Stays => {}
+        GraceTarget::MustStay(why) => notes.push(why),
+        GraceTarget::Becomes(seconds) => {
+            let present = case.workload.pod_spec().and_then(|spec| value_of(Some(spec), grace::FIELD));
+            edits.insert(grace::FIELD.to_owned(), Value::from(seconds));
+            changes.push(Change {
+                place: Place::Pod,
+                field: grace::FIELD.to_owned(),
+                from: present.cloned(),
+                to: Some(Value::from(seconds)),
+            });
+            notes.push(grace::of_this_rollout(case.workload));
+        }
+    }
     // Where the pod spec stands differs between kinds.
     let place = case.workload.pod_spec_pointer();
     let steps = place.as_str().rsplit('/').filter(|step| !step.is_empty());
@@ -276,6 +338,10 @@ fn digest(case: &Case<'_>, after: &Workload) -> String {
     };
     let mut databases: Value =
         case.databases().filter_map(|(container, _)| Some((container.name, of_database(container.name)?))).collect();
+    // Part of what they are to be only where the policy asks for that: else the pod's own is its owner's.
+    if case.opts_in(grace::RULE) {
+        databases[POD_PLACE] = json!({ grace::FIELD: grace_of(after) });
+    }
     databases.sort_all_objects();
     sixteen_digits(&databases)
 }
@@ -312,19 +378,19 @@ impl Plan {
     /// Whether requests or limits change, so that the pod may no longer fit where it is.
     #[must_use]
     pub fn changes_requests(&self) -> bool {
-        self.changes.iter().any(|change| change.section == "resources" && change.field.starts_with("requests."))
+        self.changes.iter().any(|change| change.is_amount() && change.field.starts_with("requests."))
     }
 
-    /// Whether probes change, as well as or instead of resources.
+    /// Whether probes or the grace period change, as well as or instead of resources.
     #[must_use]
     pub fn changes_probes(&self) -> bool {
-        self.changes.iter().any(|change| change.section != "resources")
+        self.changes.iter().any(|change| !change.is_amount())
     }
 
     /// Whether resources change.
     #[must_use]
     pub fn changes_resources(&self) -> bool {
-        self.changes.iter().any(|change| change.section == "resources")
+        self.changes.iter().any(Change::is_amount)
     }
 
     /// The pod template with this plan applied.
@@ -334,6 +400,17 @@ impl Plan {
     pub fn patched(&self, workload: &Workload) -> Result<Workload, patch::PatchError> {
         patch::apply(workload.json(), &self.template_patch).map(Workload::new)
     }
+}
+
+/// A handler that takes the place of one of its kind. The two would merge, so what only the old one has is nulled: its
+/// headers, its scheme, its host.
+fn in_place_of(today: Option<&Value>, mut handler: Value) -> Value {
+    for name in today.and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+        if handler.get(name).is_none() {
+            handler[name] = Value::Null;
+        }
+    }
+    handler
 }
 
 /// The patch element of a container, and what changes with it.
@@ -348,8 +425,8 @@ fn container_edit(
     let mut change = |section: &'static str, field: &str, from: Option<&Value>, to: Option<Value>| {
         let from = from.filter(|value| !value.is_null()).cloned();
         if from != to {
-            let (container, list) = (container.name.to_owned(), container.list);
-            changes.push(Change { list, container, section, field: field.to_owned(), from, to });
+            let place = Place::Container { list: container.list, name: container.name.to_owned(), section };
+            changes.push(Change { place, field: field.to_owned(), from, to });
         }
     };
     for target in probes {
@@ -361,7 +438,8 @@ fn container_edit(
             let value = (kind == target.handler.0).then(|| target.handler.1.clone());
             change(section, kind.field(), today(kind.field()), value.clone());
             // A handler that is not nulled stays beside the new one, and the API takes only one.
-            probe.insert(kind.field().to_owned(), value.unwrap_or(Value::Null));
+            let sent = value.map_or(Value::Null, |value| in_place_of(today(kind.field()), value));
+            probe.insert(kind.field().to_owned(), sent);
         }
         for (timing, value) in &target.timings {
             change(section, timing.field(), today(timing.field()), Some(Value::from(*value)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::{Change, value_of, value_text};
+use super::plan::{Change, POD_PLACE, value_of, value_text};
 use crate::api::{ORIGINAL_ANNOTATION, STATE_ANNOTATION};
 use crate::core::model::probe::Timing;
 use crate::core::model::quantity::Quantity;
@@ -66,6 +66,10 @@ impl State {
 /// container.
 fn is_in_force(workload: &Workload, subject: &str, written: &str) -> Option<bool> {
     let (place, field) = subject.split_once(' ')?;
+    if place == POD_PLACE {
+        let found = value_of(workload.pod_spec(), field).map(|found| value_text(field, found));
+        return Some(found.as_deref() == Some(written));
+    }
     let (name, section) = place.split_once('/')?;
     let container = workload.container(name)?;
     let section = if section == "resources" { section.to_owned() } else { format!("{section}Probe") };
@@ -119,11 +123,13 @@ pub fn annotations(workload: &Workload, changes: &[Change], digest: &str, writes
 mod tests {
     use super::*;
     use crate::core::model::workload::ContainerList;
+    use crate::core::remedy::Place;
     use serde_json::json;
 
     fn change(field: &str, from: Option<Value>, to: Option<Value>) -> Change {
-        let (list, container) = (ContainerList::Containers, "db".to_owned());
-        Change { list, container, section: "livenessProbe", field: field.to_owned(), from, to }
+        let (list, name) = (ContainerList::Containers, "db".to_owned());
+        let place = Place::Container { list, name, section: "livenessProbe" };
+        Change { place, field: field.to_owned(), from, to }
     }
 
     fn write(workload: &mut Workload, changes: &[Change], digest: &str) -> (String, State) {

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{Refusal, Remedy};
 use crate::core::detect::budget::kill_budget;
 use crate::core::detect::case::{StartupGuard, same_check};
-use crate::core::detect::rules::missing_requests;
+use crate::core::detect::rules::{higher_memory_limit, missing_requests, unfit_to_repeat};
 use crate::core::detect::{Applicability, Case, Finding};
-use crate::core::model::engine::{ClientPort, Database, OtherPort, SteadyLiveness, resolve_port};
+use crate::core::model::engine::{ClientPort, Database, SteadyLiveness, asked_over_http, resolve_port};
 use crate::core::model::owner::Stated;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use crate::core::model::quantity::Quantity;
@@ -102,6 +102,11 @@ impl<'a> Builder<'_, 'a> {
         self.safe.iter().any(|finding| rules.contains(&finding.rule))
     }
 
+    /// Whether the check of this probe has to go.
+    fn replaces(&self, kind: ProbeKind) -> bool {
+        self.safe.iter().any(|finding| finding.field() == kind.field() && REPLACING.contains(&finding.rule))
+    }
+
     fn found_at(&self, kind: ProbeKind) -> bool {
         self.safe.iter().any(|finding| finding.field() == kind.field())
     }
@@ -109,7 +114,7 @@ impl<'a> Builder<'_, 'a> {
     /// The handler that the liveness gets instead of its exec, where the remedy and the engine want one.
     fn replacement(&mut self) -> Result<Option<(HandlerKind, Value)>, Refusal> {
         let steady = self.database.profile.steady;
-        let wants = self.remedy == Remedy::Swap && self.found(REPLACING) && steady.replaces();
+        let wants = self.remedy == Remedy::Swap && self.replaces(ProbeKind::Liveness) && steady.replaces();
         if !wants {
             if let SteadyLiveness::KeepCheck(because) = steady
                 && self.found(&["RP001", "RP009"])
@@ -129,7 +134,13 @@ impl<'a> Builder<'_, 'a> {
                 )
             })?;
             self.target.dials.push(port);
-            let handler = json!({"path": "/liveness", "port": port, "scheme": api.scheme});
+            // Of a request that is there only the path changes: its headers may be what lets it in.
+            let asked = self.container.probe(ProbeKind::Liveness).and_then(Probe::handler);
+            let mut handler = match asked {
+                Some((HandlerKind::HttpGet, asked)) => asked.clone(),
+                _ => json!({"path": "", "port": port, "scheme": api.scheme}),
+            };
+            handler["path"] = json!("/liveness");
             return Ok(Some((HandlerKind::HttpGet, handler)));
         }
         let other = match steady {
@@ -139,7 +150,7 @@ impl<'a> Builder<'_, 'a> {
             _ => None,
         };
         if let Some(port) = other {
-            let Some(number) = self.declared(port) else {
+            let Some(number) = port.declared_by(self.container) else {
                 let note = format!(
                     "{}: the check stays as it is, since nothing in the manifest says that {} listens ({}, port {})",
                     self.container.name,
@@ -150,7 +161,7 @@ impl<'a> Builder<'_, 'a> {
                 self.target.notes.push(note);
                 return Ok(None);
             };
-            let asked = self.asked_over_http(number);
+            let asked = asked_over_http(self.container, number);
             if matches!(steady, SteadyLiveness::HttpAfterStart { .. }) && asked.is_none() {
                 let note = format!(
                     "{}: the check stays as it is, since nothing in the manifest says whether port {number} ({}) speaks HTTP or HTTPS",
@@ -190,23 +201,6 @@ impl<'a> Builder<'_, 'a> {
         }
     }
 
-    /// How a probe of today asks a port over HTTP, which is where scheme and headers can be read.
-    fn asked_over_http(&self, number: u16) -> Option<&'a Value> {
-        ProbeKind::ALL.into_iter().filter_map(|kind| self.container.probe(kind)?.handler()).find_map(|(kind, json)| {
-            let port = json.get("port").and_then(|port| resolve_port(self.container, port));
-            (kind == HandlerKind::HttpGet && port == Some(number)).then_some(json)
-        })
-    }
-
-    /// The number of a port beside the client port, where the container declares it by number or name.
-    fn declared(&self, port: OtherPort) -> Option<u16> {
-        let mut declared = self.container.tcp_ports();
-        let is_it = |(name, number): &(Option<&str>, i64)| {
-            *number == i64::from(port.number) || name.is_some_and(|name| port.names.contains(&name))
-        };
-        declared.find(is_it).and_then(|(_, number)| u16::try_from(number).ok())
-    }
-
     fn liveness(&mut self) {
         let Some(probe) = self.container.probe(ProbeKind::Liveness) else { return };
         if !self.found_at(ProbeKind::Liveness) && self.new_liveness.is_none() {
@@ -214,10 +208,11 @@ impl<'a> Builder<'_, 'a> {
         }
         let Some(handler) = self.new_liveness.clone().or_else(|| self.kept_handler(probe)) else { return };
         let stated = self.case.policy.liveness.as_ref();
+        let patience = self.patience(&handler);
         let timing = |timing| match timing {
             Timing::InitialDelay => (stated.and_then(|s| s.initial_delay_seconds), 0),
             Timing::Period => (stated.and_then(|s| s.period_seconds), PERIOD),
-            Timing::Timeout => (stated.and_then(|s| s.timeout_seconds), TIMEOUT),
+            Timing::Timeout => (stated.and_then(|s| s.timeout_seconds), patience),
             Timing::FailureThreshold => (stated.and_then(|s| s.failure_threshold), LIVENESS_FAILURES),
             Timing::SuccessThreshold => (None, 1),
         };
@@ -239,6 +234,7 @@ impl<'a> Builder<'_, 'a> {
         let like_liveness =
             || self.new_liveness.clone().or_else(|| liveness.and_then(|probe| self.kept_handler(probe)));
         let keeps = match guard {
+            _ if self.replaces(ProbeKind::Startup) => false,
             StartupGuard::Missing => false,
             // It passes at once, and so does the liveness now.
             StartupGuard::Open => {
@@ -251,7 +247,17 @@ impl<'a> Builder<'_, 'a> {
             Some(probe) => self.kept_handler(probe),
             None => like_liveness(),
         };
+        if !keeps
+            && self.new_liveness.is_none()
+            && let Some(why) = liveness.and_then(|probe| self.unfit(probe))
+        {
+            let note =
+                format!("{}: no startup probe is made of the liveness's check, since {why}", self.container.name);
+            self.target.notes.push(note);
+            return;
+        }
         let Some(handler) = handler else { return };
+        let patience = self.patience(&handler);
         let period = existing.map_or(PERIOD, |probe| probe.timing(Timing::Period)).max(1);
         // A new startup probe must not kill earlier than the liveness did that had the start to itself.
         let today = liveness.filter(|_| existing.is_none()).map_or(0, |probe| kill_budget(probe).earliest);
@@ -260,7 +266,7 @@ impl<'a> Builder<'_, 'a> {
         let timing = |timing| match timing {
             Timing::InitialDelay => (None, 0),
             Timing::Period => (None, period),
-            Timing::Timeout => (None, TIMEOUT),
+            Timing::Timeout => (None, patience),
             Timing::FailureThreshold => (None, threshold),
             Timing::SuccessThreshold => (None, 1),
         };
@@ -284,10 +290,11 @@ impl<'a> Builder<'_, 'a> {
             // The check that leaves the liveness, or a second use of the one that stays.
             let moved = self.container.probe(ProbeKind::Liveness).filter(|_| self.found(&["RP011"]));
             let Some(handler) = moved.and_then(|probe| self.kept_handler(probe)) else { return };
+            let patience = self.patience(&handler);
             let profile = |timing| match timing {
                 Timing::InitialDelay => 0,
                 Timing::Period => PERIOD,
-                Timing::Timeout => TIMEOUT,
+                Timing::Timeout => patience,
                 Timing::FailureThreshold => READINESS_FAILURES,
                 Timing::SuccessThreshold => 1,
             };
@@ -297,21 +304,37 @@ impl<'a> Builder<'_, 'a> {
         };
         let Some(handler) = self.kept_handler(probe) else { return };
         let liveness = self.container.probe(ProbeKind::Liveness);
-        let repeats_liveness = liveness.is_some_and(|liveness| same_check(liveness, probe)) && self.found(REPLACING);
+        let repeats_liveness = liveness.is_some_and(|liveness| same_check(self.container, liveness, probe))
+            && self.replaces(ProbeKind::Liveness);
         if !repeats_liveness && !self.found_at(ProbeKind::Readiness) {
             return;
         }
+        let patience = self.patience(&handler);
         let is_one_second = probe.timing(Timing::Timeout) == 1;
         let timing = |timing| match timing {
             Timing::Timeout if is_one_second => {
                 // Only ever raised: a different readiness is its owner's business.
-                (None, policy(timing).map_or(TIMEOUT, i64::from))
+                (None, policy(timing).map_or(patience, i64::from))
             }
             _ if repeats_liveness => (policy(timing), probe.timing(timing)),
             _ => (None, probe.timing(timing)),
         };
         let timings = self.timings(Some(probe), &handler, timing);
         self.push(ProbeKind::Readiness, handler, timings);
+    }
+
+    /// A timeout that suits a handler, in seconds: one above the limit that its command sets itself, so that this ends
+    /// it, and not the kubelet.
+    fn patience(&self, (kind, handler): &(HandlerKind, Value)) -> i64 {
+        let json = json!({ kind.field(): handler });
+        let meaning = self.database.meaning(self.container, Probe { kind: ProbeKind::Liveness, json: &json });
+        let inner = meaning.inner_timeout.and_then(|inner| i64::try_from(inner.seconds()).ok());
+        inner.map(|inner| inner + 1).filter(|above| *above <= PERIOD).map_or(TIMEOUT, |above| above.max(TIMEOUT))
+    }
+
+    /// Why the check of a probe must not decide anything that it does not decide today.
+    fn unfit(&self, probe: Probe<'_>) -> Option<String> {
+        unfit_to_repeat(self.container, self.database, probe)
     }
 
     /// The handler that a probe keeps. Of two it keeps the one that suits the engine, unless that dials nothing.
@@ -324,9 +347,12 @@ impl<'a> Builder<'_, 'a> {
             _ => HandlerKind::Exec,
         };
         let handlers: Vec<_> = probe.handlers().collect();
-        let works = |(kind, json): &&(HandlerKind, &Value)| {
-            *kind == HandlerKind::Exec
-                || json.get("port").is_some_and(|port| resolve_port(self.container, port).is_some())
+        let is_answered =
+            |json: &Value| json.get("port").is_some_and(|port| resolve_port(self.container, port).is_some());
+        let works = |(kind, json): &&(HandlerKind, &Value)| match kind {
+            HandlerKind::Exec => true,
+            HandlerKind::TcpSocket => is_answered(json) && self.database.unreachable.is_none(),
+            HandlerKind::HttpGet | HandlerKind::Grpc => is_answered(json),
         };
         let working = || handlers.iter().filter(works);
         let kept =
@@ -419,6 +445,12 @@ impl<'a> Builder<'_, 'a> {
         self.target.probes.push(ProbeTarget { kind, handler, timings });
     }
 
+    /// The memory limit that takes the place of today's, and today's.
+    fn higher_memory_limit(&self) -> Option<(String, Quantity)> {
+        let higher = higher_memory_limit(self.case, self.container).filter(|_| self.found(&["RP007"]))?;
+        Some((higher.to_owned(), self.container.amount("limits", "memory")?))
+    }
+
     fn resources(&mut self) {
         let policy = &self.case.policy.resources;
         let mut wanted: Vec<ResourceTarget> = Vec::new();
@@ -465,6 +497,21 @@ impl<'a> Builder<'_, 'a> {
             // With the limit goes the request that it stood in for.
             if self.container.amount("requests", "cpu").is_none() && !limit.is_zero() {
                 set("requests", "cpu", Some(limit.to_string()));
+            }
+        }
+        if let Some((higher, limit)) = self.higher_memory_limit() {
+            let present = self.container.json.pointer("/resources/limits/memory");
+            if self.may_set(&["resources", "limits", "memory"], present) {
+                set("limits", "memory", Some(higher));
+                // Without one the request would rise with the limit that it takes its value from.
+                if self.container.amount("requests", "memory").is_none() {
+                    set("requests", "memory", Some(limit.to_string()));
+                }
+            } else {
+                notes.push(format!(
+                    "{}: resources.limits.memory stays, because its owner states it",
+                    self.container.name
+                ));
             }
         }
         for target in wanted {

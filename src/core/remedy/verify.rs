@@ -7,10 +7,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::plan::{Change, value_of};
+use super::plan::Change;
 use super::{Plan, Planned, patch};
 use crate::api::PolicySpec;
 use crate::core::detect::budget::{kill_budget, startup_budget};
+use crate::core::detect::rules::grace;
 use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
 use crate::core::model::pointer::Pointer;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
@@ -59,6 +60,13 @@ pub enum Violation {
         /// Seconds after.
         after: i64,
     },
+    /// A pod gets less time to stop than before.
+    StopsSooner {
+        /// Seconds before.
+        before: i64,
+        /// Seconds after.
+        after: i64,
+    },
     /// A finding that should be gone is still there.
     Remains(FindingKey),
     /// A finding that was not there before.
@@ -90,6 +98,9 @@ impl fmt::Display for Violation {
             Self::KillsEarlier { pointer, before, after } => {
                 write!(f, "{pointer} would kill after {after} s, and killed after {before} s before")
             }
+            Self::StopsSooner { before, after } => {
+                write!(f, "the pod would be killed {after} s after it is asked to stop, and had {before} s before")
+            }
             Self::Remains((rule, pointer)) => write!(f, "{rule} is still found at {pointer}"),
             Self::New((rule, pointer)) => write!(f, "{rule} is found at {pointer} and was not before"),
             Self::NotIdempotent(digest) => write!(f, "planning on the result gives another plan ({digest})"),
@@ -113,8 +124,10 @@ pub fn verify(before: &Workload, after: &Value, plan: &Plan, body: &Value, polic
     let mut violations = probes_are_valid(&before.containers(), &after.containers());
     violations.extend(containers_are_kept(before, &after));
     violations.extend(only_planned_paths(&expected, after.json()));
-    violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &after.containers())));
+    violations
+        .extend(plan.changes.iter().filter_map(|change| is_applied(change, after.pod_spec(), &after.containers())));
     violations.extend(kills_no_earlier(before, &after, policy));
+    violations.extend(stops_no_sooner(before, &after));
     violations.extend(findings_are_gone(before, &after, plan, policy));
     violations.extend(qos_is_no_worse(before.pod_spec(), after.pod_spec()));
     violations
@@ -124,7 +137,7 @@ pub fn verify(before: &Workload, after: &Value, plan: &Plan, body: &Value, polic
 #[must_use]
 pub fn still_applied(workload: &Workload, plan: &Plan) -> Vec<Violation> {
     let containers = workload.containers();
-    plan.changes.iter().filter_map(|change| is_applied(change, &containers)).collect()
+    plan.changes.iter().filter_map(|change| is_applied(change, workload.pod_spec(), &containers)).collect()
 }
 
 /// Whether the API would take every probe, and what a new handler dials is there.
@@ -297,10 +310,8 @@ fn fill_in_http(handler: &mut Value) {
     }
 }
 
-fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation> {
-    let container = containers.iter().find(|c| c.name == change.container && c.list == change.list);
-    let section = container.and_then(|container| container.json.get(change.section));
-    let found = value_of(section, &change.field);
+fn is_applied(change: &Change, pod_spec: Option<&Value>, containers: &[Container<'_>]) -> Option<Violation> {
+    let found = change.found(pod_spec, containers);
     let quantity = |value: Option<&Value>| value.and_then(|value| Quantity::from_json(value).ok());
     let is_timing = Timing::ALL.iter().find(|timing| timing.field() == change.field);
     let is_there = match (&change.to, found) {
@@ -308,7 +319,7 @@ fn is_applied(change: &Change, containers: &[Container<'_>]) -> Option<Violation
         // A delay of zero is left out by the server.
         (Some(to), None) => is_timing.is_some_and(|timing| to.as_i64() == Some(timing.default_value())),
         (None, Some(_)) => false,
-        (Some(to), Some(found)) if change.section == "resources" => {
+        (Some(to), Some(found)) if change.is_amount() => {
             quantity(Some(to)).is_some() && quantity(Some(to)) == quantity(Some(found))
         }
         (Some(to), Some(found)) => {
@@ -378,6 +389,12 @@ fn kills_no_earlier(before: &Workload, after: &Workload, policy: &PolicySpec) ->
         }
     }
     violations
+}
+
+/// The same for a stop: a grace period is raised or left alone.
+fn stops_no_sooner(before: &Workload, after: &Workload) -> Option<Violation> {
+    let (before, after) = (grace(before), grace(after));
+    (after < before).then_some(Violation::StopsSooner { before, after })
 }
 
 fn findings_are_gone(before: &Workload, after: &Workload, plan: &Plan, policy: &PolicySpec) -> Vec<Violation> {

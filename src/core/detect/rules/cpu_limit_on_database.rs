@@ -27,12 +27,12 @@ pub(super) const RULE: Rule = Rule {
     summary: "a CPU limit throttles the database and its probes",
     severity: Severity::Info,
     applicability: Applicability::OptIn,
+    file: include_str!("cpu_limit_on_database.rs"),
     check,
 };
 
 fn check(case: &Case<'_>) -> Vec<Finding> {
-    let opted_in =
-        case.policy.resources.cpu_limit == CpuLimit::Remove || case.policy.rules.opt_in.iter().any(|id| id == RULE.id);
+    let opted_in = case.policy.resources.cpu_limit == CpuLimit::Remove || case.opts_in(RULE.id);
     let effective = case.effective.map(|spec| containers_of(spec, &Pointer::root())).unwrap_or_default();
     let mut findings = Vec::new();
     for (container, _) in case.databases() {

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "a probe must answer within one second because nobody said otherwise",
     severity: Severity::Warning,
     applicability: Applicability::Safe,
+    file: include_str!("defaulted_probe_timeout.rs"),
     check,
 };
 

@@ -34,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the liveness asks a server that refuses to answer while it recovers",
     severity: Severity::Critical,
     applicability: Applicability::Safe,
+    file: include_str!("exec_liveness_during_recovery.rs"),
     check,
 };
 
@@ -42,7 +43,9 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
     for (container, database) in case.databases() {
         let Some((probe, HandlerKind::Exec, answer)) = case.liveness(container, database) else { continue };
         let is_known = answer.outcome == Outcome::Fails;
-        if !is_known && (answer.outcome == Outcome::Passes || answer.check != Check::Client) {
+        // Of one that another server decides, RP012 has more to say.
+        let is_told = answer.outcome == Outcome::Passes || answer.check != Check::Client || answer.depends_on.is_some();
+        if !is_known && is_told {
             continue;
         }
         let opens_early = database.profile.opens.is_early();

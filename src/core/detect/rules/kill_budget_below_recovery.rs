@@ -30,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the database is killed before its recovery can be over",
     severity: Severity::Critical,
     applicability: Applicability::Safe,
+    file: include_str!("kill_budget_below_recovery.rs"),
     check,
 };
 

@@ -1,14 +1,15 @@
 //! # RP008 liveness-equals-readiness
 //!
 //! ## What it finds
-//! The same check in liveness and readiness, by meaning: timings, an inner `timeout` and dead code aside.
+//! The same check in liveness and readiness, by meaning: timings, an inner `timeout`, dead code and the name
+//! of a port aside. The query of a URL counts.
 //!
 //! ## Why it is unsafe
 //! Readiness is there to take a slow server out of rotation before anything worse. With the same check in both, the
 //! kill comes together with it.
 //!
 //! ## What Reprieve does
-//! Where RP001 or RP002 replaces the liveness, nothing more is needed. Else it only reports.
+//! Where RP001, RP002 or RP012 replaces the liveness, nothing more is needed. Else it only reports.
 
 use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::case::same_check;
@@ -20,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the check that takes the pod out of rotation also kills it",
     severity: Severity::Warning,
     applicability: Applicability::ReportOnly,
+    file: include_str!("liveness_equals_readiness.rs"),
     check,
 };
 
@@ -30,7 +32,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         let (Some(liveness), Some(readiness)) = (probe(ProbeKind::Liveness), probe(ProbeKind::Readiness)) else {
             continue;
         };
-        if liveness.handler().is_none() || !same_check(liveness, readiness) {
+        if liveness.handler().is_none() || !same_check(container, liveness, readiness) {
             continue;
         }
         let is_replaced = database.profile.steady.replaces() && super::liveness_is_replaced(case, container);

@@ -28,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "a probe must answer within one second, and the manifest says so",
     severity: Severity::Warning,
     applicability: Applicability::Safe,
+    file: include_str!("one_second_probe_timeout.rs"),
     check,
 };
 
@@ -75,7 +76,7 @@ pub(super) fn findings(case: &Case<'_>, rule: &Rule, wanted: impl Fn(Origin) -> 
         }
         for probe in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)) {
             let Some((handler, _)) = probe.handler() else { continue };
-            let is_one_second = probe.timing(Timing::Timeout) == 1 && policy_timeout(case, probe.kind) != Some(1);
+            let is_one_second = probe.timing(Timing::Timeout) == 1 && case.policy_timeout(probe.kind) != Some(1);
             let origin = origin(case, container, probe);
             if !is_one_second || !wanted(origin) {
                 continue;
@@ -106,12 +107,4 @@ pub(super) fn findings(case: &Case<'_>, rule: &Rule, wanted: impl Fn(Origin) -> 
         }
     }
     findings
-}
-
-fn policy_timeout(case: &Case<'_>, kind: ProbeKind) -> Option<i32> {
-    match kind {
-        ProbeKind::Liveness => case.policy.liveness.as_ref()?.timeout_seconds,
-        ProbeKind::Readiness => case.policy.readiness.as_ref()?.timeout_seconds,
-        ProbeKind::Startup => None,
-    }
 }

@@ -25,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the liveness is a script whose text is not in the pod spec",
     severity: Severity::Warning,
     applicability: Applicability::Safe,
+    file: include_str!("opaque_exec_liveness.rs"),
     check,
 };
 

@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "the API refuses this probe, so no pod of the workload can be created",
     severity: Severity::Critical,
     applicability: Applicability::ReportOnly,
+    file: include_str!("refused_probe.rs"),
     check,
 };
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::profile::{FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
+use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
+use crate::api::Engine;
 use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script};
 use crate::core::model::probe::{HandlerKind, Probe};
 use crate::core::model::workload::Container;
@@ -116,7 +117,7 @@ impl Database {
 
     fn http_meaning(&self, json: &Value) -> Meaning {
         let path = json.get("path").and_then(Value::as_str).unwrap_or("/");
-        let Some(endpoint) = self.profile.endpoint(path) else {
+        let Some(endpoint) = self.endpoint(path) else {
             return Meaning::unknown("what this endpoint tells is not known here", Check::Http);
         };
         let outcome = |situation| match endpoint.in_situation(situation) {
@@ -208,9 +209,15 @@ impl Database {
         is_process_check(call).then_some(if situation == Situation::Down { FAILS } else { PASSES })
     }
 
+    /// The endpoint of a request. PostgreSQL has none of its own: they are Patroni's, where that runs it.
+    fn endpoint(&self, path_and_query: &str) -> Option<&'static Endpoint> {
+        let has_endpoints = self.profile.engine != Engine::PostgreSQL || self.patroni.is_some();
+        self.profile.endpoint(path_and_query).filter(|_| has_endpoints)
+    }
+
     /// What `curl` or `wget` on one of the engine's endpoints does.
     fn request(&self, call: &Call, situation: Situation) -> Option<Answer> {
-        let endpoint = self.profile.endpoint(requested_path(call)?)?;
+        let endpoint = self.endpoint(requested_path(call)?)?;
         let fails_on_status = call.program() == "wget"
             || call
                 .arguments
@@ -225,13 +232,12 @@ impl Database {
     }
 
     fn is_client(&self, call: &Call) -> bool {
-        self.profile.client(call).is_some()
-            || requested_path(call).is_some_and(|path| self.profile.endpoint(path).is_some())
+        self.profile.client(call).is_some() || requested_path(call).is_some_and(|path| self.endpoint(path).is_some())
     }
 
     fn depends_on(&self, container: &Container<'_>, call: &Call) -> Option<&'static str> {
         let client = self.profile.client(call).map(|client| client.depends_on);
-        let endpoint = || Some(self.profile.endpoint(requested_path(call)?)?.depends_on);
+        let endpoint = || Some(self.endpoint(requested_path(call)?)?.depends_on);
         let script = || known_script(container.image(), call).map(|script| script.depends_on);
         client.or_else(endpoint).or_else(script).filter(|what| !what.is_empty())
     }

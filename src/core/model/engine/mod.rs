@@ -29,7 +29,7 @@ mod yugabytedb;
 
 pub use catalogue::{KnownScript, SCRIPTS, known_script};
 pub use meaning::{Check, Meaning};
-pub use port::{port_in_address, resolve_port};
+pub use port::{asked_over_http, port_in_address, resolve_port};
 pub use profile::{
     Answers, Client, Endpoint, Evidence, Http, Opens, OtherPort, Profile, Runtime, Shutdown, Situation, Source,
     SteadyLiveness,

@@ -20,6 +20,15 @@ pub fn resolve_port(container: &Container<'_>, port: &serde_json::Value) -> Opti
     u16::try_from(number).ok().filter(|number| *number != 0)
 }
 
+/// How a probe of today asks a port over HTTP, which is where scheme and headers can be read.
+#[must_use]
+pub fn asked_over_http<'a>(container: &Container<'a>, number: u16) -> Option<&'a serde_json::Value> {
+    ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.handler()).find_map(|(kind, json)| {
+        let port = json.get("port").and_then(|port| resolve_port(container, port));
+        (kind == HandlerKind::HttpGet && port == Some(number)).then_some(json)
+    })
+}
+
 /// A port that is written alone, or at the end of an address such as `http://0.0.0.0:2379` or `:8086`; of several
 /// addresses, the first.
 #[must_use]

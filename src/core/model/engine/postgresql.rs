@@ -79,6 +79,13 @@ pub(super) static POSTGRESQL: Profile = Profile {
     ..Profile::BLANK
 };
 
+/// What is answered with 200 whatever the server does.
+const ABOUT_ITSELF: Endpoint = Endpoint {
+    recovering: Http::Good,
+    does: "is Patroni's report, with 200 whatever the server does",
+    ..Endpoint::ANY
+};
+
 /// Patroni's REST API (`docs/rest_api.rst`). The server itself speaks no HTTP.
 const PATRONI: &[Endpoint] = &[
     Endpoint {
@@ -100,6 +107,8 @@ const PATRONI: &[Endpoint] = &[
         does: "is Patroni's answer whether the server runs, and 503 while it starts",
         ..Endpoint::ANY
     },
+    Endpoint { path: "/patroni", ..ABOUT_ITSELF },
+    Endpoint { path: "/metrics", ..ABOUT_ITSELF },
     Endpoint {
         path: "/",
         recovering: Http::Refusing,

@@ -122,6 +122,17 @@ pub struct OtherPort {
     pub what: &'static str,
 }
 
+impl OtherPort {
+    /// Its number in a container that declares it, by number or by name.
+    #[must_use]
+    pub fn declared_by(&self, container: &Container<'_>) -> Option<u16> {
+        let is_it = |(name, number): &(Option<&str>, i64)| {
+            *number == i64::from(self.number) || name.is_some_and(|name| self.names.contains(&name))
+        };
+        container.tcp_ports().find(is_it).and_then(|(_, number)| u16::try_from(number).ok())
+    }
+}
+
 /// A situation in which a probe may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Situation {

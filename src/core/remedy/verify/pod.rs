@@ -7,7 +7,7 @@ use crate::core::model::pointer::Pointer;
 use crate::core::model::probe::ProbeKind;
 use crate::core::model::quantity::Quantity;
 use crate::core::model::workload::{Container, ContainerList, containers_of};
-use crate::core::remedy::plan::Change;
+use crate::core::remedy::plan::{Change, Place};
 use crate::core::remedy::{Plan, patch};
 
 /// Judges the pod that admission makes of the patched template, against the one that it makes of today's. Where
@@ -20,7 +20,7 @@ pub fn verify_pod(current: Option<&Value>, sent: &Value, patched: &Value, plan: 
     let Some(current) = current else {
         let sent_containers = containers_of(sent.get("spec").unwrap_or(&none), &Pointer::parse("/spec"));
         let mut violations = probes_are_valid(&sent_containers, &containers);
-        violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &containers)));
+        violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, Some(spec), &containers)));
         let without = |spec: &Value| without_judged_parts(spec, plan);
         let sent = without(sent.get("spec").unwrap_or(&none));
         violations.extend(missing(&sent, &without(spec), "", &Pointer::parse("/spec")));
@@ -30,7 +30,7 @@ pub fn verify_pod(current: Option<&Value>, sent: &Value, patched: &Value, plan: 
     let today = current.get("spec").unwrap_or(&none);
     let earlier = containers_of(today, &Pointer::parse("/spec"));
     let mut violations = probes_are_valid(&earlier, &containers);
-    violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, &containers)));
+    violations.extend(plan.changes.iter().filter_map(|change| is_applied(change, Some(spec), &containers)));
     // Both pods went through the same admission, so today's with the patch is what the other one should be.
     let template_patch = plan.template_patch.pointer("/spec/template/spec").unwrap_or(&none);
     match patch::apply(today, template_patch) {
@@ -102,8 +102,13 @@ fn without_judged_parts(spec: &Value, plan: &Plan) -> Value {
 const JUDGED: [&str; 2] = ["cpu", "memory"];
 
 fn changes_amounts(plan: &Plan, list: ContainerList, name: &str) -> bool {
-    let is_its = |change: &&Change| change.list == list && change.container == name;
-    plan.changes.iter().filter(is_its).any(|change| change.section == "resources")
+    let is_its = |change: &Change| match &change.place {
+        Place::Container { list: its, name: called, section } => {
+            *its == list && called == name && *section == "resources"
+        }
+        Place::Pod => false,
+    };
+    plan.changes.iter().any(is_its)
 }
 
 /// Amounts that were not planned, in containers that get others: admission may raise them along, but neither lower a
@@ -113,7 +118,7 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
         return Vec::new();
     }
     let earlier = earlier.iter().find(|c| c.name == container.name && c.list == container.list);
-    let planned = |field: &str| plan.changes.iter().any(|c| c.container == container.name && c.field == field);
+    let planned = |field: &str| plan.changes.iter().any(|c| c.container() == Some(container.name) && c.field == field);
     let mut violations = Vec::new();
     for (section, resource) in ["requests", "limits"].into_iter().flat_map(|s| JUDGED.map(|resource| (s, resource))) {
         let field = format!("{section}.{resource}");

@@ -1,4 +1,4 @@
-//! Probes that the API or the container makes useless: RP018.
+//! Probes that the API refuses or that tell nothing: RP018, RP019.
 
 use super::*;
 
@@ -32,4 +32,50 @@ fn rp018_what_the_api_refuses() {
     assert_eq!(beside("initContainers", probed), ["RP018 livenessProbe critical ReportOnly"]);
     let other = json!({"name": "i", "image": "x", "livenessProbe": two});
     assert_eq!(beside("containers", other), ["RP018 livenessProbe critical ReportOnly"], "not ours to choose");
+}
+
+#[test]
+fn rp019_probes_that_tell_nothing() {
+    let of = |field: &str, probe: Value| found("RP019", &postgres(&json!({field: probe})));
+    let command = |text: &str| exec(&["sh", "-c", text], &json!({}));
+    assert_eq!(of("readinessProbe", command("pg_isready || true")), ["readinessProbe warning ReportOnly"]);
+    assert_eq!(of("livenessProbe", command("pg_isready || true")), ["livenessProbe info ReportOnly"]);
+    assert_eq!(of("livenessProbe", command("pg_isready && exit 1")), ["livenessProbe critical ReportOnly"]);
+    assert_eq!(of("livenessProbe", command("pg_isready; exit 1")), ["livenessProbe critical ReportOnly"]);
+    assert_eq!(of("readinessProbe", command("pg_isready; exit 1")), ["readinessProbe warning ReportOnly"]);
+    for honest in ["true", "echo ok", "exit 0"] {
+        assert_eq!(of("livenessProbe", command(honest)), NOTHING, "{honest} checks nothing, and says so");
+    }
+    assert_eq!(of("livenessProbe", command("pg_isready")), NOTHING);
+    assert_eq!(of("livenessProbe", command("pgrep postgres")), NOTHING);
+}
+
+#[test]
+fn rp019_ports_that_nobody_answers() {
+    let mut container = postgres(&json!({"livenessProbe": {"tcpSocket": {"port": "pg"}, "timeoutSeconds": 5}}));
+    assert_eq!(found("RP019", &container), ["livenessProbe info ReportOnly"], "it never fails");
+    container["ports"] = json!([{"name": "pg", "containerPort": 5432, "protocol": "UDP"}]);
+    assert_eq!(found("RP019", &container), ["livenessProbe info ReportOnly"], "no probe dials UDP");
+    container["ports"] = json!([{"name": "pg", "containerPort": 5432}]);
+    assert_eq!(found("RP019", &container), NOTHING);
+    let startup = |probe: Value| found("RP019", &postgres(&json!({"startupProbe": probe})));
+    assert_eq!(startup(json!({"httpGet": {"port": "web"}})), ["startupProbe warning ReportOnly"], "it never passes");
+    assert_eq!(startup(json!({"httpGet": {"port": "8080"}})), NOTHING, "a number in quotes is one");
+    container["args"] = json!(["-c", "listen_addresses=127.0.0.1"]);
+    assert_eq!(found("RP019", &container), ["livenessProbe critical ReportOnly"]);
+    container["livenessProbe"] = asks();
+    assert_eq!(found("RP019", &container), NOTHING, "a client in the container gets through");
+}
+
+#[test]
+fn rp019_parts_of_a_command_that_do_nothing() {
+    let of = |command: &[&str]| found("RP019", &postgres(&json!({"readinessProbe": exec(command, &json!({}))})));
+    assert_eq!(of(&["sh", "-c", "exec pg_isready && test -f /x"]), ["readinessProbe info ReportOnly"]);
+    assert_eq!(of(&["sh", "-c", "pg_isready", "-U app"]), ["readinessProbe warning ReportOnly"]);
+    assert_eq!(of(&["sh", "-c", "pg_isready --host $POD_IP"]), ["readinessProbe warning ReportOnly"]);
+    let liveness = |text: &str| postgres(&json!({"livenessProbe": exec(&["sh", "-c", text], &json!({}))}));
+    let narrowed = liveness("exec pg_isready && test -f /x");
+    assert_eq!(found("RP011", &narrowed), ["readinessProbe warning Safe"], "a check is there");
+    let unset = liveness("pg_isready --host $POD_IP");
+    assert_eq!(found("RP011", &unset), ["readinessProbe info ReportOnly"], "it may fail every time");
 }

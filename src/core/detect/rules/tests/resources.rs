@@ -1,4 +1,4 @@
-//! Requests and limits: RP005, RP006.
+//! Requests and limits: RP005, RP006, RP007.
 
 use super::*;
 
@@ -13,7 +13,6 @@ fn rp005_requests() {
     assert_eq!(of(json!({"requests": {"cpu": "1"}}), &json!({"cpu": "1"})), ["resources warning ReportOnly"]);
     assert_eq!(of(json!({"requests": {"cpu": "0", "memory": "1Gi"}}), &both), ["resources warning Safe"]);
     assert_eq!(of(json!({"requests": {"ephemeral-storage": "1Gi"}}), &both), ["resources warning Safe"]);
-    assert_eq!(of(json!({"requests": {"cpu": "1m", "memory": "1"}}), &both), NOTHING);
     assert_eq!(of(json!({"limits": {"cpu": "1", "memory": "1Gi"}}), &both), NOTHING, "limits stand in for requests");
     let spec = json!({"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}, "containers": [{"name": "a", "image": "postgres"}]});
     let pod_level = found_in(&spec, &json!({}), &json!({}), None);
@@ -38,4 +37,64 @@ fn rp006_cpu_limits() {
         ["RP006 resources info ReportOnly"],
         "a limit that the namespace puts there comes back"
     );
+}
+
+#[test]
+fn rp005_requests_for_show() {
+    let of = |resources: Value| found("RP005", &postgres(&json!({"resources": resources})));
+    for token in [
+        json!({"requests": {"cpu": "1m", "memory": "1Gi"}}),
+        json!({"requests": {"cpu": "1", "memory": "1Mi"}}),
+        json!({"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "2Gi"}}),
+    ] {
+        assert_eq!(of(token.clone()), ["resources warning ReportOnly"], "{token}");
+    }
+    for measured in [
+        json!({"requests": {"cpu": "10m", "memory": "32Mi"}}),
+        json!({"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "2Gi"}}),
+    ] {
+        assert_eq!(of(measured.clone()), NOTHING, "{measured}");
+    }
+    let policy = json!({"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}});
+    let token = postgres(&json!({"resources": {"requests": {"cpu": "1m", "memory": "1Gi"}}}));
+    assert_eq!(found_under("RP005", &token, &policy), ["resources warning ReportOnly"], "its owner wrote it");
+}
+
+#[test]
+fn rp005_a_sidecar_that_lowers_the_class() {
+    let equal = json!({"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "2", "memory": "4Gi"}});
+    let beside = |sidecar: Value| {
+        let spec = json!({"containers": [postgres(&json!({"resources": equal})), sidecar]});
+        let found = found_in(&spec, &json!({}), &json!({}), None);
+        found.into_iter().filter(|line| line.starts_with("RP005")).collect::<Vec<_>>()
+    };
+    assert_eq!(beside(json!({"name": "exporter", "image": "x"})), ["RP005 resources info ReportOnly"]);
+    assert_eq!(beside(json!({"name": "exporter", "image": "x", "resources": equal})), NOTHING);
+    let spec = json!({"containers": [postgres(&json!({"resources": equal})), {"name": "exporter", "image": "x"}]});
+    assert!(message("RP005", &spec).contains("because of exporter"));
+}
+
+#[test]
+fn rp007_no_headroom() {
+    let with_limit = |resources: Value| postgres(&json!({"resources": resources}));
+    let equal = with_limit(json!({"requests": {"cpu": "1", "memory": "1024Mi"}, "limits": {"memory": "1Gi"}}));
+    assert_eq!(found("RP007", &equal), ["resources info OptIn"]);
+    assert_eq!(found("RP007", &with_limit(json!({"limits": {"cpu": "1", "memory": "1Gi"}}))), ["resources info OptIn"]);
+    assert_eq!(
+        found("RP007", &with_limit(json!({"requests": {"memory": "1Gi"}, "limits": {"memory": "2Gi"}}))),
+        NOTHING
+    );
+    assert_eq!(found("RP007", &with_limit(json!({"requests": {"memory": "1Gi"}}))), NOTHING);
+    let policy =
+        |limit: &str, rules: &[&str]| json!({"resources": {"limits": {"memory": limit}}, "rules": {"optIn": rules}});
+    assert_eq!(found_under("RP007", &equal, &policy("2Gi", &["RP007"])), ["resources info Safe"]);
+    assert_eq!(found_under("RP007", &equal, &policy("2Gi", &[])), ["resources info OptIn"]);
+    assert_eq!(
+        found_under("RP007", &equal, &policy("1Gi", &["RP007"])),
+        ["resources info OptIn"],
+        "that is no headroom"
+    );
+    let guaranteed = with_limit(json!({"limits": {"cpu": "1", "memory": "1Gi"}}));
+    assert!(message("RP007", &json!({"containers": [guaranteed]})).contains("Guaranteed"));
+    assert!(!message("RP007", &json!({"containers": [equal]})).contains("Guaranteed"));
 }

@@ -1,4 +1,4 @@
-//! Numbers: RP003, RP004, RP009.
+//! Numbers: RP003, RP004, RP009, RP010, RP017.
 
 use super::*;
 
@@ -80,4 +80,68 @@ fn rp009_budgets_against_the_allowance() {
         ),
         NOTHING
     );
+}
+
+#[test]
+fn rp010_a_delay_for_a_startup_probe() {
+    let of = |image: &str, command: &[&str], delay: i64, more: &Value| {
+        let mut probes = json!({"livenessProbe": exec(command, &json!({"initialDelaySeconds": delay}))});
+        for (name, value) in more.as_object().unwrap() {
+            probes[name] = value.clone();
+        }
+        found("RP010", &with(image, &probes))
+    };
+    let alone = json!({});
+    assert_eq!(of("postgres", &["pg_isready"], 300, &alone), ["livenessProbe info ReportOnly"]);
+    assert_eq!(of("postgres", &["pg_isready"], 30, &alone), ["livenessProbe info ReportOnly"]);
+    assert_eq!(of("postgres", &["pg_isready"], 29, &alone), NOTHING);
+    assert_eq!(of("postgres", &["pgrep", "postgres"], 300, &alone), NOTHING, "it stands in for nothing");
+    assert_eq!(of("postgres", &["pg_isready"], 300, &json!({"startupProbe": asks()})), NOTHING);
+}
+
+#[test]
+fn rp017_longer_than_its_period() {
+    let of = |timings: Value, policy: &Value| {
+        let mut probe = json!({"tcpSocket": {"port": 5432}});
+        for (name, value) in timings.as_object().unwrap() {
+            probe[name] = value.clone();
+        }
+        found_under("RP017", &postgres(&json!({"livenessProbe": probe})), policy)
+    };
+    let none = json!({});
+    assert_eq!(
+        of(json!({"timeoutSeconds": 10}), &none),
+        ["livenessProbe info ReportOnly"],
+        "the period is 10 by default"
+    );
+    assert_eq!(of(json!({"timeoutSeconds": 9}), &none), NOTHING);
+    assert_eq!(of(json!({"timeoutSeconds": 5, "periodSeconds": 5}), &none), NOTHING, "what a client needs");
+    assert_eq!(of(json!({"timeoutSeconds": 6, "periodSeconds": 5}), &none), ["livenessProbe info ReportOnly"]);
+    assert_eq!(
+        of(json!({"timeoutSeconds": 30}), &json!({"liveness": {"timeoutSeconds": 30}})),
+        NOTHING,
+        "it is asked for"
+    );
+    let hangs = message(
+        "RP017",
+        &json!({"containers": [postgres(&json!({"livenessProbe": {
+        "tcpSocket": {"port": 5432}, "timeoutSeconds": 300, "failureThreshold": 3}}))]}),
+    );
+    assert!(hangs.contains("900 s"), "{hangs}");
+}
+
+#[test]
+fn rp017_a_limit_inside_the_probe() {
+    let of = |text: &str, timeout: i64| {
+        let probe = json!({"exec": {"command": ["sh", "-c", text]}, "timeoutSeconds": timeout});
+        found("RP017", &postgres(&json!({"readinessProbe": probe})))
+    };
+    for text in ["timeout 5 pg_isready", "timeout -s 3 5s pg_isready", "pg_isready -t 5"] {
+        assert_eq!(of(text, 5), ["readinessProbe info ReportOnly"], "{text}");
+        assert_eq!(of(text, 6), NOTHING, "{text}");
+    }
+    assert_eq!(of("pg_isready", 1), NOTHING);
+    let probe = json!({"exec": {"command": ["sh", "-c", "timeout 20 pg_isready"]}, "timeoutSeconds": 15});
+    let both = message("RP017", &json!({"containers": [postgres(&json!({"livenessProbe": probe}))]}));
+    assert!(both.contains("timeout 20") && both.contains("period of 10 s"), "{both}");
 }
