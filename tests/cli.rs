@@ -165,3 +165,53 @@ mod exit_codes {
         assert!(message.starts_with("error: cannot write to standard output\n  No space left"), "{message}");
     }
 }
+
+mod rules {
+    use super::*;
+    use reprieve::core::detect::RULES;
+
+    #[test]
+    fn are_listed_a_line_each() {
+        let text = stdout(&["rules"]);
+        assert_eq!(text.lines().count(), RULES.len());
+        for (line, rule) in text.lines().zip(&RULES) {
+            assert!(line.starts_with(rule.id) && line.ends_with(rule.summary), "{line}");
+        }
+    }
+
+    #[test]
+    fn are_explained_by_id_or_name() {
+        let text = stdout(&["rules", "rp012", "short-termination-grace"]);
+        for part in ["RP012 liveness-depends-on-others (critical, Safe)", "\nWhy it is unsafe\n  ", "RP014 "] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let page = stdout(&["rules", "RP012", "-o", "markdown"]);
+        assert!(page.starts_with("# RP012 liveness-depends-on-others\n\n") && page.contains("\n## References\n"));
+        assert!(stderr_of_failure(&["rules", "RP099"]).contains("there is no such rule"));
+    }
+
+    #[test]
+    fn are_json_for_machines() {
+        let all: serde_json::Value = serde_json::from_str(&stdout(&["rules", "-o", "json"])).unwrap();
+        assert_eq!(all.as_array().unwrap().len(), RULES.len());
+        let one: serde_json::Value = serde_json::from_str(&stdout(&["rules", "RP006", "-o", "json"])).unwrap();
+        let expected = serde_json::json!(["RP006", "info", "OptIn", "What it finds"]);
+        let rule = &one[0];
+        let found = [&rule["id"], &rule["severity"], &rule["applicability"], &rule["page"][0]["heading"]];
+        assert_eq!(serde_json::json!(found), expected);
+    }
+
+    #[test]
+    fn the_kept_pages_are_those_that_are_printed() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("new/rules");
+        assert_eq!(stdout(&["rules", "--output-dir", folder.to_str().unwrap()]), "");
+        let files = |folder: &Path| -> BTreeMap<PathBuf, String> {
+            let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            paths.map(|path| (path.file_name().unwrap().into(), std::fs::read_to_string(&path).unwrap())).collect()
+        };
+        let kept = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules"));
+        assert_eq!(files(&folder), kept, "run: cargo run -- rules --output-dir docs/rules");
+        assert_eq!(kept.len(), RULES.len() + 1);
+    }
+}

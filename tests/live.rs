@@ -259,7 +259,9 @@ fn what_may_not_be_listed_is_named_and_the_rest_is_reported() {
     assert!(error.contains("what could not be read: 3"), "{error}");
     let (_, github, _) = server.scan(&["-o", "github"]);
     assert!(
-        github.lines().all(|line| line.starts_with("::error title=") || line.starts_with("::warning title=")),
+        github.lines().all(|line| ["error", "warning", "notice"]
+            .iter()
+            .any(|kind| line.starts_with(&format!("::{kind} title=")))),
         "{github}"
     );
     let (_, junit, _) = server.scan(&["-o", "junit"]);

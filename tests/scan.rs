@@ -230,3 +230,26 @@ fn the_schema_fits_the_report() {
         assert!(described.contains_key(field), "{field} is not in the schema");
     }
 }
+
+#[test]
+fn what_is_opted_out_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let ignoring = |ids: &str| {
+        LOOPING.replace(
+            "  namespace: db\n",
+            &format!("  namespace: db\n  annotations: {{reprieve.dev/ignore: \"{ids}\"}}\n"),
+        )
+    };
+    assert_eq!(report(&["-"], LOOPING).1["workloads"][0]["ignored"], serde_json::json!([]));
+    let (_, found) = report(&["-"], &ignoring("RP001, RP009"));
+    assert_eq!(found["workloads"][0]["ignored"], serde_json::json!(["RP001", "RP009"]));
+    let policy =
+        write(folder.path(), "policy.yaml", &POLICY.replace("spec:\n", "spec:\n  rules: {disable: [RP014]}\n"));
+    let (_, found) = report(&["--policy", &policy, "-"], &ignoring("RP001"));
+    assert_eq!(found["workloads"][0]["ignored"], serde_json::json!(["RP001", "RP014"]), "by policy and by annotation");
+    let (_, table, _) = scan(&["-"], &ignoring("RP001"));
+    assert!(table.contains("left out: RP001\n"), "{table}");
+    // A database without a finding is shown where that is because it opts out.
+    let (code, table, _) = scan(&["-"], &ignoring("*"));
+    assert!(code == 0 && table.contains("StatefulSet db/pg") && table.contains("left out: *\n"), "{table}");
+}

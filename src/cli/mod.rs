@@ -7,6 +7,7 @@
 mod completions;
 mod crds;
 mod explain;
+mod rules;
 mod run;
 mod scan;
 
@@ -33,6 +34,7 @@ enum Command {
     Run(run::Args),
     Scan(scan::Args),
     Explain(explain::Args),
+    Rules(rules::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -47,6 +49,7 @@ impl Cli {
             Command::Run(args) => run::run(args),
             Command::Scan(args) => scan::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Rules(args) => rules::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }

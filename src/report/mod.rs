@@ -109,6 +109,8 @@ pub struct WorkloadReport {
     pub owner: Option<String>,
     /// Its containers.
     pub containers: Vec<ContainerReport>,
+    /// The rules that its annotation or its policy leaves out, by id; `*` for all of them.
+    pub ignored: Vec<String>,
     /// What was found.
     pub findings: Vec<FindingReport>,
     /// Patch, Advise, Defer, Refuse, Halt or Noop.
@@ -290,6 +292,7 @@ impl WorkloadReport {
                     evidence: database.map(|database| database.evidence).unwrap_or_default(),
                 })
                 .collect(),
+            ignored: judgement.ignored,
             findings,
             decision: judgement.decision.to_string(),
             reason: judgement.message,

@@ -12,7 +12,7 @@ const YELLOW: &str = "\u{1b}[33m";
 const BLUE: &str = "\u{1b}[34m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// The report, with colours. Workloads without findings are counted and not shown.
+/// The report, with colours. Workloads without findings are counted and not shown, but for databases that opt out.
 pub(super) fn print(report: &Report) -> String {
     let mut text = String::new();
     for unread in &report.unread {
@@ -24,7 +24,11 @@ pub(super) fn print(report: &Report) -> String {
             visible(&unread.reason)
         );
     }
-    for workload in report.workloads.iter().filter(|workload| !workload.findings.is_empty()) {
+    let is_database = |workload: &WorkloadReport| workload.containers.iter().any(|c| c.engine.is_some());
+    let is_shown = |workload: &&WorkloadReport| {
+        !workload.findings.is_empty() || (!workload.ignored.is_empty() && is_database(workload))
+    };
+    for workload in report.workloads.iter().filter(is_shown) {
         print_workload(&mut text, workload);
     }
     let counts = &report.summary.findings;
@@ -34,7 +38,7 @@ pub(super) fn print(report: &Report) -> String {
     } else {
         format!("{} critical, {}, {} for information", counts.critical, counted(counts.warning, "warning"), counts.info)
     };
-    let databases = report.workloads.iter().filter(|workload| workload.containers.iter().any(|c| c.engine.is_some()));
+    let databases = report.workloads.iter().filter(|workload| is_database(workload));
     let files = match report.summary.files {
         // Live objects.
         0 => String::new(),
@@ -82,6 +86,9 @@ fn print_workload(text: &mut String, workload: &WorkloadReport) {
         let (place, message) = (visible(&place), visible(&finding.message));
         let _ = writeln!(text, "  {colour}{severity:<8}{PLAIN} {rule} {place}  {message}");
         let _ = writeln!(text, "           {DIM}{}{PLAIN}", visible(&finding.fix));
+    }
+    if !workload.ignored.is_empty() {
+        let _ = writeln!(text, "  {DIM}left out: {}{PLAIN}", workload.ignored.join(", "));
     }
     let _ = writeln!(text, "  → {}: {}\n", workload.decision, visible(&workload.reason));
 }

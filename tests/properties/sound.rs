@@ -75,12 +75,11 @@ proptest! {
         for found in &after {
             let earlier = before.iter().find(|finding| finding.key() == found.key());
             let worst = before.iter().filter(|f| f.container == found.container).map(|f| f.severity).max();
-            match earlier {
-                Some(earlier) => prop_assert!(found.severity <= earlier.severity, "{found} was {earlier}"),
-                None => {
-                    prop_assert!(Some(found.severity) <= worst, "new: {found}");
-                    prop_assert!(!["RP012", "RP015", "RP016", "RP019"].contains(&found.rule), "new: {found}");
-                }
+            if let Some(earlier) = earlier {
+                prop_assert!(found.severity <= earlier.severity, "{found} was {earlier}");
+            } else {
+                prop_assert!(Some(found.severity) <= worst, "new: {found}");
+                prop_assert!(!["RP012", "RP015", "RP016", "RP019"].contains(&found.rule), "new: {found}");
             }
         }
         // Something for which a patch was sent is gone.

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::RULES;
 use super::budget::startup_budget;
 use crate::api::PolicySpec;
 use crate::core::model::command::{Outcome, Script};
@@ -77,6 +78,15 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn is_on(&self, rule: &str) -> bool {
         !self.ignored.covers(rule) && !self.policy.rules.disable.iter().any(|id| id == rule)
+    }
+
+    /// The rules that do not count, by id; `*` where the workload opts out of all.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<String> {
+        if self.ignored == Ignored::Everything {
+            return vec!["*".to_owned()];
+        }
+        RULES.iter().filter(|rule| !self.is_on(rule.id)).map(|rule| rule.id.to_owned()).collect()
     }
 
     /// Whether the policy lets this opt-in rule act.

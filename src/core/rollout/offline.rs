@@ -14,6 +14,8 @@ use crate::core::remedy::{Plan, Planned, Refusal, Remedy, patch, plan};
 pub struct Judgement {
     /// Its containers by name, with the database in each.
     pub containers: Vec<(String, Option<Database>)>,
+    /// The rules that the policy or the workload leaves out; see [`Case::left_out`].
+    pub ignored: Vec<String>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// What would be done.
@@ -38,7 +40,15 @@ pub fn judge(workload: &Workload, policy: &PolicySpec) -> Judgement {
         .collect();
     let findings = if case.ignored == Ignored::Everything { Vec::new() } else { detect(&case) };
     let (decision, why, plan) = decide(&case, workload, policy, &findings);
-    Judgement { containers, findings, decision, reason: why.reason, message: why.message, plan }
+    Judgement {
+        containers,
+        ignored: case.left_out(),
+        findings,
+        decision,
+        reason: why.reason,
+        message: why.message,
+        plan,
+    }
 }
 
 fn decide(

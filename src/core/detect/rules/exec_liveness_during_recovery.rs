@@ -5,7 +5,8 @@
 //!
 //! ## Why it is unsafe
 //! Slow once, the server is killed; it comes back in recovery, fails the same probe by design, and is killed again
-//! before recovery is over. Nothing but the end of the loop ends the loop.
+//! before recovery is over. Nothing but the end of the loop ends the loop. With several replicas a stall of storage that
+//! they share kills all of them at once, and none is left to take over.
 //!
 //! ## What Reprieve does
 //! Where the port opens before recovery, the liveness becomes a socket on it and the check moves to readiness.
@@ -19,7 +20,7 @@
 //! probe of which nobody can tell whether it holds.
 //!
 //! ## References
-//! cagriekin/charts#141, sapcc/openstack-helm#64, docker-library/mysql#937
+//! cagriekin/charts#141, sapcc/openstack-helm#64, docker-library/mysql#937, pawtograder/platform#946
 
 use super::{Applicability, Case, Finding, Rule, Severity};
 use crate::core::detect::budget::kill_budget;
@@ -61,6 +62,12 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         if outlasts && !opens_early {
             continue;
         }
+        let replicas = case.workload.replicas();
+        let at_once = if replicas > 1 {
+            format!("; all {replicas} replicas ask alike, so that a stall of what they share kills them together")
+        } else {
+            String::new()
+        };
         let message = if !is_known {
             format!(
                 "{}; if it fails during recovery, it kills {}-{} s after each start",
@@ -92,12 +99,13 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         };
         let is_certain = is_known && (opens_early || unread.is_none());
         findings.push(
-            Finding::new(&RULE, container, "livenessProbe", message, fix)
+            Finding::new(&RULE, container, "livenessProbe", message + &at_once, fix)
                 .severity(if guarded || !is_known || outlasts { Severity::Warning } else { Severity::Critical })
                 .applicability(if is_certain { Applicability::Safe } else { Applicability::ReportOnly })
                 .with("earliestKillSeconds", budget.earliest)
                 .with("latestKillSeconds", budget.latest)
                 .with("allowanceSeconds", case.recovery_allowance())
+                .with("replicas", replicas)
                 .with("source", database.profile.opens_source.citation),
         );
     }

@@ -6,7 +6,7 @@ use super::{RULES, Rule};
 pub const HEADINGS: [&str; 5] = ["What it finds", "Why it is unsafe", "What Reprieve does", "Exceptions", "References"];
 
 /// One part of a rule's page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Section {
     /// One of [`HEADINGS`].
     pub heading: String,

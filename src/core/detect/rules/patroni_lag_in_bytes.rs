@@ -15,7 +15,8 @@
 //! patroni/patroni: `docs/rest_api.rst` and `patroni/api.py`
 
 use super::{Applicability, Case, Finding, Rule, Severity};
-use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
+use crate::core::model::patroni::LagLimit;
+use crate::core::model::probe::ProbeKind;
 
 pub(super) const RULE: Rule = Rule {
     id: "RP013",
@@ -28,16 +29,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Seconds after which the leader writes its position, unless the cluster is configured otherwise.
-const LOOP_WAIT: i64 = 10;
+const LOOP_WAIT: u64 = 10;
 /// A busy primary, for the arithmetic: one WAL segment per second.
-const BYTES_PER_SECOND: i64 = 16 << 20;
+const BYTES_PER_SECOND: u64 = 16 << 20;
 
 fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (container, _) in case.databases().filter(|(_, database)| database.patroni.is_some()) {
         for probe in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)) {
-            let Some(lag) = lag(probe) else { continue };
-            let bytes = bytes(&lag);
+            let Some(LagLimit { text: lag, bytes }) = LagLimit::read(probe) else { continue };
             let (message, severity) = match bytes {
                 None => (
                     format!(
@@ -48,8 +48,8 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
                 Some(bytes) => (
                     format!(
                         "lag={lag} is {bytes} bytes of WAL, not a time: {} at 16 MB/s of writes, {} at 1 MB/s; the position that it is compared with is up to {LOOP_WAIT} s old, or {} MB at 16 MB/s",
-                        seconds(bytes, BYTES_PER_SECOND),
-                        seconds(bytes, 1 << 20),
+                        words(bytes, BYTES_PER_SECOND),
+                        words(bytes, 1 << 20),
                         LOOP_WAIT * (BYTES_PER_SECOND >> 20),
                     ),
                     // Nobody who knows that it is bytes asks for less than a sixteenth of a WAL segment.
@@ -68,37 +68,8 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The value of `lag=` in the query of an HTTP probe, or in a URL that an exec probe asks.
-fn lag(probe: Probe<'_>) -> Option<String> {
-    let (kind, json) = probe.handler()?;
-    let texts: Vec<&str> = match kind {
-        HandlerKind::HttpGet => json.get("path")?.as_str().into_iter().collect(),
-        _ => probe.exec_command()?,
-    };
-    texts.into_iter().find_map(|text| {
-        let (_, rest) = text.split_once("?lag=").or_else(|| text.split_once("&lag="))?;
-        let value: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '.').collect();
-        Some(value)
-    })
-}
-
-/// What Patroni makes of it (`parse_int` with the base unit B): a whole number, alone or with one of five suffixes.
-fn bytes(text: &str) -> Option<i64> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let shift = match suffix {
-        "" | "B" => 0,
-        "kB" => 10,
-        "MB" => 20,
-        "GB" => 30,
-        "TB" => 40,
-        _ => return None,
-    };
-    number.parse::<i64>().ok()?.checked_mul(1 << shift)
-}
-
 /// A time in words, coarse on purpose.
-fn seconds(bytes: i64, rate: i64) -> String {
+fn words(bytes: u64, rate: u64) -> String {
     match bytes / rate {
         0 if bytes * 1000 < rate => "less than 1 ms".to_owned(),
         0 => format!("{} ms", bytes * 1000 / rate),

@@ -9,8 +9,8 @@ use crate::core::rollout::{Decision, Judgement, Observation, Outcome};
 #[must_use]
 pub fn foresee(observation: &Observation) -> Judgement {
     let path = Path { observation };
-    let containers = path
-        .case(None)
+    let case = path.case(None);
+    let containers = case
         .containers
         .iter()
         .map(|examined| (examined.container.name.to_owned(), examined.database.clone()))
@@ -18,6 +18,7 @@ pub fn foresee(observation: &Observation) -> Judgement {
     let outcome = path.without_server();
     Judgement {
         containers,
+        ignored: case.left_out(),
         findings: outcome.findings,
         decision: outcome.decision,
         reason: outcome.reason,
