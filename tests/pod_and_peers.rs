@@ -225,7 +225,7 @@ fn a_pod_that_is_guaranteed_no_more_says_so() {
 #[test]
 fn a_timeout_that_is_raised_goes_above_the_one_inside() {
     let of = |seconds: i64| {
-        let text = format!("timeout {seconds} redis-cli ping | grep PONG");
+        let text = format!("redis-cli -t {seconds} ping | grep PONG");
         let probe = json!({"exec": {"command": ["sh", "-c", text]}, "timeoutSeconds": 1});
         let object = stateful_set(json!({"terminationGracePeriodSeconds": 300, "containers": [{"name": "db",
             "image": "redis:7", "readinessProbe": probe, "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]}));

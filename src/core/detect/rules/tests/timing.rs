@@ -136,12 +136,12 @@ fn rp017_a_limit_inside_the_probe() {
         let probe = json!({"exec": {"command": ["sh", "-c", text]}, "timeoutSeconds": timeout});
         found("RP017", &postgres(&json!({"readinessProbe": probe})))
     };
-    for text in ["timeout 5 pg_isready", "timeout -s 3 5s pg_isready", "pg_isready -t 5"] {
+    for text in ["pg_isready -t 5", "pg_isready --timeout=5"] {
         assert_eq!(of(text, 5), ["readinessProbe info ReportOnly"], "{text}");
         assert_eq!(of(text, 6), NOTHING, "{text}");
     }
     assert_eq!(of("pg_isready", 1), NOTHING);
-    let probe = json!({"exec": {"command": ["sh", "-c", "timeout 20 pg_isready"]}, "timeoutSeconds": 15});
+    let probe = json!({"exec": {"command": ["sh", "-c", "pg_isready -t 20"]}, "timeoutSeconds": 15});
     let both = message("RP017", &json!({"containers": [postgres(&json!({"livenessProbe": probe}))]}));
-    assert!(both.contains("timeout 20") && both.contains("period of 10 s"), "{both}");
+    assert!(both.contains("-t 20") && both.contains("period of 10 s"), "{both}");
 }
