@@ -34,6 +34,17 @@ const ONE_TIME: [&str; 15] = [
     "kubectl-run",
 ];
 
+/// Labels that an operator leaves on its StatefulSets, some of them instead of an owner reference. Without a value any
+/// value counts.
+const OPERATOR_LABELS: &[(&str, &[(&str, Option<&str>)])] = &[
+    ("Zalando's Postgres operator", &[("application", Some("spilo")), ("cluster-name", None)]),
+    ("Crunchy's Postgres operator", &[("postgres-operator.crunchydata.com/cluster", None)]),
+    ("StackGres", &[("app", Some("StackGresCluster"))]),
+    ("Strimzi", &[("strimzi.io/cluster", None), ("strimzi.io/kind", None)]),
+    ("ECK", &[("elasticsearch.k8s.elastic.co/statefulset-name", None)]),
+    ("Altinity's ClickHouse operator", &[("clickhouse.altinity.com/chi", None)]),
+];
+
 /// What re-applies manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
@@ -333,10 +344,20 @@ fn controller(workload: &Workload) -> Option<String> {
             format!("{} {}", text("kind"), text("name"))
         })
     });
-    by_reference.or_else(|| {
+    let by_name = || {
         let label = workload.label("app.kubernetes.io/managed-by").filter(|value| is_operator(value))?;
         Some(format!("an operator (label app.kubernetes.io/managed-by: {label})"))
-    })
+    };
+    let by_labels = || {
+        let carries = |(label, value): &(&str, Option<&str>)| {
+            workload.label(label).is_some_and(|found| value.is_none_or(|value| value == found))
+        };
+        let (operator, labels) = OPERATOR_LABELS.iter().find(|(_, labels)| labels.iter().all(carries))?;
+        let seen: Vec<_> =
+            labels.iter().map(|(label, _)| format!("{label}: {}", workload.label(label).unwrap_or_default())).collect();
+        Some(format!("{operator} (labels {})", seen.join(", ")))
+    };
+    by_reference.or_else(by_name).or_else(by_labels)
 }
 
 #[cfg(test)]
@@ -435,6 +456,13 @@ mod tests {
         assert_eq!(Ownership::read(&workload(&reference)).controller.as_deref(), Some("Postgres hippo"));
         assert!(Ownership::read(&workload(&label)).controller.is_some());
         assert!(Ownership::read(&workload(&by_manager)).controller.is_some());
+        let labelled = json!({"labels": {"application": "spilo", "cluster-name": "acid"}});
+        assert_eq!(
+            Ownership::read(&workload(&labelled)).controller.as_deref(),
+            Some("Zalando's Postgres operator (labels application: spilo, cluster-name: acid)")
+        );
+        let other = json!({"labels": {"application": "shop", "cluster-name": "acid"}});
+        assert_eq!(Ownership::read(&workload(&other)).controller, None);
         let plain_owner = json!({"ownerReferences": [{"kind": "App", "name": "a"}]});
         assert_eq!(
             Ownership::read(&workload(&plain_owner)).controller,
