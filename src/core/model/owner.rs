@@ -34,9 +34,11 @@ const ONE_TIME: [&str; 15] = [
     "kubectl-run",
 ];
 
-/// Labels that an operator leaves on its StatefulSets, some of them instead of an owner reference. Without a value any
-/// value counts.
-const OPERATOR_LABELS: &[(&str, &[(&str, Option<&str>)])] = &[
+/// A label, and its value where only that one counts.
+type LabelOf = (&'static str, Option<&'static str>);
+
+/// Labels that an operator leaves on its StatefulSets, some of them instead of an owner reference.
+const OPERATOR_LABELS: &[(&str, &[LabelOf])] = &[
     ("Zalando's Postgres operator", &[("application", Some("spilo")), ("cluster-name", None)]),
     ("Crunchy's Postgres operator", &[("postgres-operator.crunchydata.com/cluster", None)]),
     ("StackGres", &[("app", Some("StackGresCluster"))]),

@@ -247,16 +247,16 @@ impl<'a> Builder<'_, 'a> {
             Some(probe) => self.kept_handler(probe),
             None => like_liveness(),
         };
+        let Some(handler) = handler else { return };
         if !keeps
             && self.new_liveness.is_none()
-            && let Some(why) = liveness.and_then(|probe| self.unfit(probe))
+            && let Some(why) = self.unfit(&handler)
         {
             let note =
                 format!("{}: no startup probe is made of the liveness's check, since {why}", self.container.name);
             self.target.notes.push(note);
             return;
         }
-        let Some(handler) = handler else { return };
         let patience = self.patience(&handler);
         let period = existing.map_or(PERIOD, |probe| probe.timing(Timing::Period)).max(1);
         // A new startup probe must not kill earlier than the liveness did that had the start to itself.
@@ -332,9 +332,10 @@ impl<'a> Builder<'_, 'a> {
         inner.map(|inner| inner + 1).filter(|above| *above <= PERIOD).map_or(TIMEOUT, |above| above.max(TIMEOUT))
     }
 
-    /// Why the check of a probe must not decide anything that it does not decide today.
-    fn unfit(&self, probe: Probe<'_>) -> Option<String> {
-        unfit_to_repeat(self.container, self.database, probe)
+    /// Why a check must not decide anything that it does not decide today.
+    fn unfit(&self, (kind, handler): &(HandlerKind, Value)) -> Option<String> {
+        let json = json!({ kind.field(): handler });
+        unfit_to_repeat(self.container, self.database, Probe { kind: ProbeKind::Liveness, json: &json })
     }
 
     /// The handler that a probe keeps. Of two it keeps the one that suits the engine, unless that dials nothing.

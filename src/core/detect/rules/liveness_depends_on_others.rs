@@ -83,7 +83,8 @@ fn killer(container: &Container<'_>, database: &Database, probe: Probe<'_>, what
 fn can_replace(container: &Container<'_>, database: &Database, probe: Probe<'_>) -> bool {
     // A startup probe becomes what the liveness behind it is, or is going to be.
     if probe.kind == ProbeKind::Startup {
-        let Some(liveness) = container.probe(ProbeKind::Liveness) else { return false };
+        let liveness = container.probe(ProbeKind::Liveness).filter(|liveness| liveness.handler().is_some());
+        let Some(liveness) = liveness else { return false };
         return database.is_sure()
             && (super::unfit_to_repeat(container, database, liveness).is_none()
                 || database.meaning(container, liveness).depends_on.is_some()

@@ -18,6 +18,7 @@
 //! bitnami/charts#27523, helm/charts#15070
 
 use super::{Applicability, Case, Finding, Rule, Severity};
+use crate::core::detect::case::same_check;
 use crate::core::model::probe::ProbeKind;
 
 pub(super) const RULE: Rule = Rule {
@@ -36,7 +37,10 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
         for kind in [ProbeKind::Liveness, ProbeKind::Startup] {
             let Some(probe) = container.probe(kind) else { continue };
             let meaning = database.meaning(container, probe);
-            if !meaning.needs_login {
+            // Where the startup probe repeats the liveness, one word about it is enough.
+            let liveness = container.probe(ProbeKind::Liveness).filter(|_| kind == ProbeKind::Startup);
+            let is_repeated = liveness.is_some_and(|liveness| same_check(container, liveness, probe));
+            if !meaning.needs_login || is_repeated {
                 continue;
             }
             let is_replaced = kind == ProbeKind::Liveness

@@ -170,6 +170,9 @@ fn rp015_a_login_that_kills() {
     assert_eq!(of("mysql", "readinessProbe", &["mysqladmin", "status"]), NOTHING, "it kills nothing");
     assert_eq!(of("mysql", "livenessProbe", &["mysqladmin", "ping"]), NOTHING);
     assert_eq!(of("postgres", "livenessProbe", &["psql", "-c", "select 1"]), NOTHING);
+    let status = exec(&["mysqladmin", "status"], &json!({}));
+    let both = with("mysql", &json!({"livenessProbe": status, "startupProbe": status}));
+    assert_eq!(found("RP015", &both), ["livenessProbe warning ReportOnly"], "one word is enough");
     assert_eq!(
         of("redis", "livenessProbe", &["redis-cli", "-e", "ping"]),
         ["livenessProbe warning Safe"],
