@@ -129,6 +129,28 @@ fn requests_for_show_are_best_effort() {
     assert_eq!(resources["requests"], json!({"cpu": "1m", "memory": "1Mi"}), "which are their owner's");
 }
 
+/// 030: cockroachdb/cockroachdb-cloudformation#18, cockroachdb/cockroach#44832, cockroachdb/cockroach#13580.
+#[test]
+fn the_query_of_a_url_decides_what_is_asked() {
+    let mut server = Server::holding(&fixture!("ready-as-liveness"));
+    let before = container(&server, "crdb").clone();
+    let run = assert_cured(&mut server, &policy(""));
+    assert_eq!(finding(&run, "RP012", "livenessProbe").applicability, Applicability::Safe);
+    for (rule, field) in [("RP004", "livenessProbe"), ("RP008", "livenessProbe"), ("RP006", "resources")] {
+        finding(&run, rule, field);
+    }
+    let stored = container(&server, "crdb");
+    assert_eq!(stored["livenessProbe"]["httpGet"]["path"], "/health");
+    assert_eq!(stored["readinessProbe"]["httpGet"], before["readinessProbe"]["httpGet"]);
+    assert_eq!(stored["resources"], before["resources"], "Guaranteed may be meant");
+    assert!(startup_seconds(&stored["startupProbe"]) >= 3600);
+    // With the liveness's own URL they are not the same check.
+    let mut apart = fixture!("ready-as-liveness");
+    apart["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["httpGet"]["path"] = json!("/health");
+    let apart = judge(&Workload::new(apart), &policy("").spec);
+    assert!(apart.findings.iter().all(|finding| !["RP008", "RP012"].contains(&finding.rule)), "{:?}", apart.findings);
+}
+
 /// 032: patroni/patroni#1159, patroni/patroni#1590, patroni/patroni#2395, patroni/patroni#2756.
 #[test]
 fn of_a_wrong_endpoint_only_the_path_changes() {
