@@ -230,7 +230,9 @@ pub async fn the_status_counts_and_begins_with_the_worst(cluster: &Cluster) -> R
     let healthy = json!({"livenessProbe": {"tcpSocket": {"port": 5432}, "timeoutSeconds": 5},
         "readinessProbe": {"exec": {"command": ["pg_isready"]}, "timeoutSeconds": 5},
         "startupProbe": {"tcpSocket": {"port": 5432}, "timeoutSeconds": 5, "failureThreshold": 360}});
-    create(&namespace, with_container(postgresql("a-clean"), &healthy)).await?;
+    let mut clean = with_container(postgresql("a-clean"), &healthy);
+    clean["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(60);
+    create(&namespace, clean).await?;
     create(&namespace, postgresql("b-to-patch")).await?;
     let two_ports = json!({"ports": [{"containerPort": 6001}, {"containerPort": 6002}]});
     create(&namespace, with_container(postgresql("c-ambiguous"), &two_ports)).await?;
