@@ -52,6 +52,8 @@ pub struct Call {
     pub arguments: Vec<String>,
     /// `exec`: nothing after it runs.
     pub replaces_shell: bool,
+    /// The text that `echo` or `printf` pipes into it.
+    pub input: Option<String>,
 }
 
 impl Call {
@@ -311,7 +313,9 @@ fn pipe_flow(steps: &[Script], answer: &dyn Fn(&Call) -> Option<Answer>) -> Flow
     let Some((last, before)) = steps.split_last() else { return Flow::Goes(Outcome::Unknown) };
     let Script::Call(filter) = last else { return Flow::Goes(Outcome::Unknown) };
     let output = match before.last() {
-        Some(Script::Call(source)) if before.len() == 1 => answer(source).and_then(|answer| answer.output),
+        Some(Script::Call(source)) if before.iter().all(|step| matches!(step, Script::Call(_))) => {
+            answer(source).and_then(|answer| answer.output)
+        }
         _ => None,
     };
     Flow::Goes(match filter.program() {
@@ -376,7 +380,10 @@ fn read_words(mut words: Vec<String>, depth: usize) -> Script {
                 }
             }
             shell if SHELLS.contains(&shell) => return read_shell(&words, depth),
-            _ => return Script::Call(Call { path: first, arguments: words.split_off(1), replaces_shell }),
+            _ => {
+                let arguments = words.split_off(1);
+                return Script::Call(Call { path: first, arguments, replaces_shell, input: None });
+            }
         }
     }
 }
@@ -405,7 +412,8 @@ fn read_shell(words: &[String], depth: usize) -> Script {
             } else if is_text {
                 read_text(word, stop_on_failure, depth + 1)
             } else {
-                Script::Call(Call { path: word.clone(), arguments: rest.cloned().collect(), replaces_shell: false })
+                let arguments = rest.cloned().collect();
+                Script::Call(Call { path: word.clone(), arguments, replaces_shell: false, input: None })
             };
         };
         stop_on_failure |= flags.contains('e');
@@ -462,6 +470,15 @@ fn and_or(list: &AndOrList, depth: usize) -> Script {
 
 fn pipeline(pipeline: &Pipeline, depth: usize) -> Script {
     let mut steps: Vec<_> = pipeline.seq.iter().map(|command| shell_command(command, depth)).collect();
+    for index in 1..steps.len() {
+        let said = match steps.get(index - 1) {
+            Some(Script::Call(before)) if matches!(before.program(), "echo" | "printf") => before.arguments.join(" "),
+            _ => continue,
+        };
+        if let Some(Script::Call(call)) = steps.get_mut(index) {
+            call.input = Some(said);
+        }
+    }
     let script = if steps.len() == 1 { steps.remove(0) } else { Script::Pipe(steps) };
     if pipeline.bang { Script::Not(Box::new(script)) } else { script }
 }

@@ -1,8 +1,23 @@
 //! Health scripts that are not in the pod spec but that everybody has: files of well-known images and charts, known by
 //! image and path. With them "nobody can tell what it does" becomes rare.
 
-use super::profile::{Answers, FAILS, PASSES, Runtime, has_word, prints};
+use super::profile::{Answers, Runtime, has_word};
+use super::{clickhouse, elasticsearch, etcd, kafka, mongodb, mysql, postgresql, rabbitmq, redis, zookeeper};
 use crate::core::model::command::Call;
+
+/// The scripts of every family; within one the special before the general.
+const FAMILIES: &[&[KnownScript]] = &[
+    postgresql::SCRIPTS,
+    mysql::SCRIPTS,
+    redis::SCRIPTS,
+    mongodb::SCRIPTS,
+    rabbitmq::SCRIPTS,
+    kafka::SCRIPTS,
+    etcd::SCRIPTS,
+    zookeeper::SCRIPTS,
+    elasticsearch::SCRIPTS,
+    clickhouse::SCRIPTS,
+];
 
 /// A health script that is known by its path and image.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +45,7 @@ pub struct KnownScript {
 
 impl KnownScript {
     /// A script for every image and version, that asks its own server only.
-    const ANY: Self = Self {
+    pub(super) const ANY: Self = Self {
         path: "",
         image: "",
         versions: None,
@@ -50,14 +65,19 @@ impl KnownScript {
     }
 }
 
+/// Every known script.
+pub fn known_scripts() -> impl Iterator<Item = &'static KnownScript> {
+    FAMILIES.iter().copied().flatten()
+}
+
 /// The script that a container of this image calls, if it is known.
 #[must_use]
 pub fn known_script(image: &str, call: &Call) -> Option<&'static KnownScript> {
-    SCRIPTS.iter().find(|script| script.matches(image, call))
+    known_scripts().find(|script| script.matches(image, call))
 }
 
 /// Whether the tag of an image is a version from `first` on and before `end`.
-fn in_range(image: &str, (first, end): (&str, &str)) -> bool {
+pub(super) fn in_range(image: &str, (first, end): (&str, &str)) -> bool {
     let tag = image.split('@').next().unwrap_or("").rsplit('/').next().unwrap_or("");
     let Some((_, tag)) = tag.split_once(':') else { return false };
     let numbers = |text: &str| -> Option<Vec<u32>> {
@@ -70,54 +90,6 @@ fn in_range(image: &str, (first, end): (&str, &str)) -> bool {
         _ => false,
     }
 }
-
-/// Every known script; the special before the general.
-pub static SCRIPTS: &[KnownScript] = &[
-    KnownScript {
-        path: "/docker-healthcheck.sh",
-        image: "harbor-db",
-        does: "Harbor's /docker-healthcheck.sh runs psql with SELECT 1, which PostgreSQL refuses while it recovers",
-        answers: Answers::LOCAL,
-        source: "goharbor/harbor: make/photon/db/docker-healthcheck.sh",
-        ..KnownScript::ANY
-    },
-    KnownScript {
-        path: "/usr/libexec/check-container",
-        does: "check-container runs pg_isready for readiness and accepts everything for liveness",
-        answers: Answers::UNKNOWN,
-        source: "sclorg/postgresql-container#320",
-        ..KnownScript::ANY
-    },
-    KnownScript {
-        path: "healthcheck.sh",
-        image: "mariadb",
-        does: "the image's healthcheck.sh asks the server, which refuses connections until recovery is over",
-        answers: Answers::LOCAL,
-        source: "MariaDB/mariadb-docker: healthcheck.sh",
-        ..KnownScript::ANY
-    },
-    KnownScript {
-        path: "/var/lib/mysql/liveness-check.sh",
-        does: "the operator's liveness-check.sh excuses recovery, startup and a state transfer",
-        answers: Answers::TOLERANT,
-        source: "percona/percona-xtradb-cluster-operator: build/liveness-check.sh",
-        ..KnownScript::ANY
-    },
-    KnownScript {
-        path: "/health/ping_liveness_local.sh",
-        does: "Bitnami's ping_liveness_local.sh accepts LOADING and MASTERDOWN",
-        answers: Answers { login_refused: FAILS, ..Answers::TOLERANT },
-        source: "bitnami/charts: bitnami/redis/templates/health-configmap.yaml",
-        ..KnownScript::ANY
-    },
-    KnownScript {
-        path: "/health/ping_readiness_local.sh",
-        does: "Bitnami's ping_readiness_local.sh accepts PONG only, and a loading server answers LOADING",
-        answers: Answers { serving: prints("PONG"), recovering: FAILS, login_refused: FAILS, alone: PASSES },
-        source: "bitnami/charts: bitnami/redis/templates/health-configmap.yaml",
-        ..KnownScript::ANY
-    },
-];
 
 #[cfg(test)]
 mod tests {
@@ -140,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_script_says_where_that_can_be_read() {
-        for script in SCRIPTS {
+        for script in known_scripts() {
             assert!(!script.source.is_empty() && !script.does.is_empty() && !script.path.is_empty(), "{script:?}");
         }
     }

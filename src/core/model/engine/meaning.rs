@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::connection::dialled;
 use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
 use crate::api::Engine;
@@ -92,14 +93,8 @@ impl Database {
         let Some(number) = probe.port().and_then(|port| resolve_port(container, port)) else {
             return Meaning::unknown("its port has no number in the manifest", Check::Socket);
         };
-        let (opens, port) = match &self.port {
-            ClientPort::Known { number: client, .. } if *client == number => {
-                (self.profile.opens, "its port".to_owned())
-            }
-            _ => match self.profile.other_port(container, number) {
-                Some(other) => (other.opens, format!("port {number} ({})", other.what)),
-                None => return Meaning::unknown("what it dials is not the client port", Check::Socket),
-            },
+        let Some((opens, port)) = self.opens(container, number) else {
+            return Meaning::unknown("what it dials is not the client port", Check::Socket);
         };
         match opens {
             Opens::Early => {
@@ -113,6 +108,15 @@ impl Database {
                 Meaning::new(Outcome::Unknown, because, Check::Socket)
             }
         }
+    }
+
+    /// When a port opens, and what it is; None where nobody knows it.
+    fn opens(&self, container: &Container<'_>, number: u16) -> Option<(Opens, String)> {
+        if matches!(&self.port, ClientPort::Known { number: client, .. } if *client == number) {
+            return Some((self.profile.opens, "its port".to_owned()));
+        }
+        let other = self.profile.other_port(container, number)?;
+        Some((other.opens, format!("port {number} ({})", other.what)))
     }
 
     fn http_meaning(&self, json: &Value) -> Meaning {
@@ -198,9 +202,12 @@ impl Database {
             return Some(UNKNOWN);
         }
         if let Some(client) = self.profile.client(call) {
-            return Some(client.answers.in_situation(situation));
+            return Some(client.answer(call, situation));
         }
         if let Some(answer) = self.request(call, situation) {
+            return Some(answer);
+        }
+        if let Some(answer) = self.connection(container, call, situation) {
             return Some(answer);
         }
         if let Some(script) = known_script(container.image(), call) {
@@ -231,8 +238,24 @@ impl Database {
         })
     }
 
+    /// What `nc` and its like do with a port of the server. A port that is known at run time only is taken for the
+    /// client port: what else would a probe dial?
+    fn connection(&self, container: &Container<'_>, call: &Call, situation: Situation) -> Option<Answer> {
+        let opens = match dialled(call)?.port {
+            Some(number) => self.opens(container, number)?.0,
+            None => self.profile.opens,
+        };
+        Some(match (situation, opens) {
+            (Situation::Down, _) | (Situation::Recovering, Opens::Late) => FAILS,
+            (Situation::Recovering, Opens::Unknown) => UNKNOWN,
+            _ => PASSES,
+        })
+    }
+
     fn is_client(&self, call: &Call) -> bool {
-        self.profile.client(call).is_some() || requested_path(call).is_some_and(|path| self.endpoint(path).is_some())
+        self.profile.client(call).is_some()
+            || dialled(call).is_some()
+            || requested_path(call).is_some_and(|path| self.endpoint(path).is_some())
     }
 
     fn depends_on(&self, container: &Container<'_>, call: &Call) -> Option<&'static str> {
@@ -254,7 +277,12 @@ fn requested_path(call: &Call) -> Option<&str> {
     if !matches!(call.program(), "curl" | "wget") {
         return None;
     }
-    let url = call.arguments.iter().find(|argument| argument.contains("://") || argument.starts_with("localhost"))?;
+    let is_local = |text: &str| {
+        let host = text.split(['/', ':']).next().unwrap_or("");
+        host == "localhost" || host.starts_with("127.") || host == "0.0.0.0" || text.starts_with("[::1]")
+    };
+    // `--url X`, `-o /dev/null`: what is asked has a scheme or begins with a local address.
+    let url = call.arguments.iter().find(|argument| argument.contains("://") || is_local(argument))?;
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     Some(rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/"))
 }

@@ -2,23 +2,34 @@
 //! what its clients answer while it recovers, and which liveness survives that. One file for each family, as data.
 
 mod arangodb;
+mod cassandra;
 mod catalogue;
+mod clickhouse;
 mod cockroachdb;
+mod connection;
 mod consul;
 mod couchdb;
+mod elasticsearch;
+mod etcd;
 mod influxdb;
+mod kafka;
 mod listen;
 mod meaning;
 mod memcached;
 mod minio;
+mod mongodb;
 mod mysql;
+mod nats;
 mod neo4j;
+mod observability;
 mod port;
 mod postgresql;
 mod profile;
 mod pulsar;
+mod rabbitmq;
 mod recognise;
 mod redis;
+mod solr;
 mod sqlserver;
 mod tidb;
 mod untouched;
@@ -26,13 +37,14 @@ mod vault;
 mod vectors;
 mod vitess;
 mod yugabytedb;
+mod zookeeper;
 
-pub use catalogue::{KnownScript, SCRIPTS, known_script};
+pub use catalogue::{KnownScript, known_script, known_scripts};
 pub use meaning::{Check, Meaning};
 pub use port::{asked_over_http, port_in_address, resolve_port};
 pub use profile::{
     Answers, Client, Endpoint, Evidence, Http, Opens, OtherPort, Profile, Runtime, Shutdown, Situation, Source,
-    SteadyLiveness,
+    SteadyLiveness, Variant,
 };
 pub use recognise::{image_name, recognise};
 
@@ -49,6 +61,26 @@ pub static PROFILES: &[&Profile] = &[
     &redis::VALKEY,
     &redis::KEYDB,
     &redis::SENTINEL,
+    &redis::DRAGONFLY,
+    &mongodb::MONGODB,
+    &rabbitmq::RABBITMQ,
+    &kafka::KAFKA,
+    &kafka::REDPANDA,
+    &etcd::ETCD,
+    &zookeeper::ZOOKEEPER,
+    &cassandra::CASSANDRA,
+    &cassandra::SCYLLADB,
+    &elasticsearch::ELASTICSEARCH,
+    &elasticsearch::OPENSEARCH,
+    &solr::SOLR,
+    &clickhouse::CLICKHOUSE,
+    &clickhouse::KEEPER,
+    &nats::NATS,
+    &observability::PROMETHEUS,
+    &observability::THANOS,
+    &observability::MIMIR,
+    &observability::LOKI,
+    &observability::VICTORIAMETRICS,
     // Stores, and what is left alone.
     &memcached::MEMCACHED,
     &consul::CONSUL,
@@ -181,7 +213,13 @@ fn asks_elsewhere(call: &super::command::Call) -> Option<&str> {
         let host = authority.rsplit('@').next()?;
         host.strip_prefix('[').map_or_else(|| host.split(':').next(), |host| host.split(']').next())
     };
-    let host = call.option(&["-h", "--host"]).or_else(in_url)?;
+    let dialled = || connection::dialled(call).map(|dialled| dialled.host);
+    // `etcdctl --endpoints etcd-0.etcd:2379`
+    let endpoint = || {
+        let first = call.option(&["--endpoints"])?.split(',').next()?;
+        first.rsplit_once(':').map(|(host, _)| host).filter(|host| !host.contains("://"))
+    };
+    let host = dialled().or_else(endpoint).or_else(|| call.option(&["-h", "--host"])).or_else(in_url)?;
     let is_local = host.is_empty()
         || host.starts_with(['/', '@', '-'])
         || host.contains('$')

@@ -1,7 +1,9 @@
 //! MySQL, MariaDB and Galera clusters of either.
 
+use super::catalogue::KnownScript;
 use super::profile::{
-    Answers, Client, Evidence, FAILS, Opens, OtherPort, Profile, Shutdown, Source, SteadyLiveness, prints,
+    Answers, Client, Evidence, FAILS, Opens, OtherPort, Profile, Runtime, Shutdown, Source, SteadyLiveness, UNKNOWN,
+    Variant, prints,
 };
 use crate::api::Engine;
 use crate::core::model::command::option_value;
@@ -15,7 +17,9 @@ pub(super) static MYSQL: Profile = Profile {
     images: &[
         "mysql",
         "mysql-server",
-        "mysql-[0-9]*",
+        "mysql-5*",
+        "mysql-8*",
+        "mysql-9*",
         "percona",
         "percona-server",
         "community-server",
@@ -30,12 +34,13 @@ pub(super) static MYSQL: Profile = Profile {
         kind: Evidence::Issue,
         citation: "the log says \"InnoDB initialization has ended\" before \"ready for connections\" (kubegems/kubegems#132); MariaDB, of the same descent, was measured",
     },
+    variants: REPLICATING,
     ..MYSQL_LIKE
 };
 
 pub(super) static MARIADB: Profile = Profile {
     engine: Engine::MariaDB,
-    images: &["mariadb", "mariadb-server", "mariadb-[0-9]*"],
+    images: &["mariadb", "mariadb-server", "mariadb-10*", "mariadb-11*"],
     servers: &["mariadbd", "mariadbd-safe"],
     environment: &["MARIADB_*"],
     data_paths: &["/var/lib/mysql", "/bitnami/mariadb"],
@@ -44,6 +49,7 @@ pub(super) static MARIADB: Profile = Profile {
         kind: Evidence::Measured,
         citation: "MariaDB 10.11, kill -9 with 1.9 GB of InnoDB redo: the port opened after 91.8 s, the first query passed after 91.9 s",
     },
+    variants: REPLICATING,
     ..MYSQL_LIKE
 };
 
@@ -58,8 +64,18 @@ pub(super) static GALERA: Profile = Profile {
         citation: "the port stays closed during recovery and during a whole state transfer, which may take hours (helm/charts#12912, helm/charts#5762)",
     },
     in_recovery: "refuses connections until recovery or the state transfer is over",
+    clients: GALERA_CLIENTS,
     ..MYSQL_LIKE
 };
+
+/// Whatever the image is called: where Galera's ports are declared, Galera decides.
+const REPLICATING: &[Variant] = &[Variant { when: declares_galera, profile: &GALERA }];
+
+fn declares_galera(container: &Container<'_>) -> bool {
+    container.tcp_ports().any(|(name, number)| {
+        number == 4567 || name.is_some_and(|name| matches!(name, "galera" | "galera-repl" | "wsrep" | "write-set"))
+    })
+}
 
 /// What the three share.
 const MYSQL_LIKE: Profile = Profile {
@@ -92,22 +108,143 @@ const MYSQL_LIKE: Profile = Profile {
     ..Profile::BLANK
 };
 
-const CLIENTS: &[Client] = &[
-    // `ping` forgives a refused login and too many connections, but not a refused connection.
+// `ping` forgives a refused login and too many connections, but not a refused connection.
+const PING: Client = Client {
+    programs: &["mysqladmin", "mariadb-admin"],
+    with: &["ping"],
+    answers: Answers { serving: prints("mysqld is alive"), login_refused: prints("mysqld is alive"), ..Answers::LOCAL },
+    ..Client::ANY
+};
+const SHELL: Client = Client {
+    programs: &["mysqladmin", "mariadb-admin", "mysql", "mariadb"],
+    answers: Answers { recovering: FAILS, ..Answers::WITH_LOGIN },
+    ..Client::ANY
+};
+const MYSQL_SHELL: Client = Client { programs: &["mysqlsh"], runtime: Runtime::Python, ..SHELL };
+
+const CLIENTS: &[Client] = &[PING, SHELL, MYSQL_SHELL];
+
+/// What decides a question about the cluster.
+const PRIMARY_COMPONENT: &str = "a primary component of the cluster, which all nodes lose together";
+
+const GALERA_CLIENTS: &[Client] = &[
+    PING,
+    // A table cannot be read outside of a primary component (error 1047), `SELECT 1` can.
     Client {
-        programs: &["mysqladmin", "mariadb-admin"],
-        with: &["ping"],
-        answers: Answers {
-            serving: prints("mysqld is alive"),
-            login_refused: prints("mysqld is alive"),
-            ..Answers::LOCAL
-        },
-        ..Client::ANY
+        with: &["wsrep_cluster_members"],
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: PRIMARY_COMPONENT,
+        ..SHELL
     },
     Client {
-        programs: &["mysqladmin", "mariadb-admin", "mysql", "mariadb", "mysqlsh"],
-        answers: Answers { recovering: FAILS, ..Answers::WITH_LOGIN },
-        ..Client::ANY
+        with: &["wsrep_ready"],
+        answers: Answers { serving: prints("wsrep_ready ON"), alone: prints("wsrep_ready OFF"), ..Answers::WITH_LOGIN },
+        depends_on: PRIMARY_COMPONENT,
+        ..SHELL
+    },
+    Client {
+        with: &["wsrep_cluster_status"],
+        answers: Answers {
+            serving: prints("wsrep_cluster_status Primary"),
+            alone: prints("wsrep_cluster_status non-Primary"),
+            ..Answers::WITH_LOGIN
+        },
+        depends_on: PRIMARY_COMPONENT,
+        ..SHELL
+    },
+    Client {
+        with: &["wsrep_local_state_comment"],
+        answers: Answers {
+            serving: prints("wsrep_local_state_comment Synced"),
+            alone: prints("wsrep_local_state_comment Initialized"),
+            ..Answers::WITH_LOGIN
+        },
+        depends_on: "its being in step with the cluster",
+        ..SHELL
+    },
+    SHELL,
+    MYSQL_SHELL,
+];
+
+/// The MariaDB image's own script, by its flags. `--connect` forgives a refused login.
+const HEALTHCHECK: KnownScript = KnownScript {
+    path: "healthcheck.sh",
+    image: "mariadb",
+    source: "MariaDB/mariadb-docker: healthcheck.sh",
+    ..KnownScript::ANY
+};
+
+pub(super) const SCRIPTS: &[KnownScript] = &[
+    KnownScript {
+        with: &["--galera_online"],
+        does: "the image's healthcheck.sh --galera_online demands that the node is in step with its cluster",
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: "its being in step with the cluster",
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        with: &["--replication"],
+        does: "the image's healthcheck.sh --replication demands running replication, which a refused connection ends too",
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: "the primary that it replicates from",
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        with: &["--innodb_initialized"],
+        does: "the image's healthcheck.sh --innodb_initialized logs in and asks for InnoDB, and the server refuses connections until recovery is over",
+        answers: Answers::WITH_LOGIN,
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        with: &["--innodb_buffer_pool_loaded"],
+        does: "the image's healthcheck.sh --innodb_buffer_pool_loaded demands a warm buffer pool, and the server refuses connections until recovery is over",
+        answers: Answers::WITH_LOGIN,
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        with: &["--connect"],
+        does: "the image's healthcheck.sh --connect connects over TCP, which the server refuses until recovery is over",
+        answers: Answers::LOCAL,
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        does: "the image's healthcheck.sh asks the server, which refuses connections until recovery is over",
+        answers: Answers { login_refused: UNKNOWN, alone: UNKNOWN, ..Answers::LOCAL },
+        ..HEALTHCHECK
+    },
+    KnownScript {
+        path: "/var/lib/mysql/liveness-check.sh",
+        does: "the operator's liveness-check.sh excuses recovery, startup and a state transfer; newer ones demand a primary component after that",
+        answers: Answers { login_refused: FAILS, alone: UNKNOWN, ..Answers::TOLERANT },
+        depends_on: PRIMARY_COMPONENT,
+        source: "percona/percona-xtradb-cluster-operator: build/liveness-check.sh",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/var/lib/mysql/readiness-check.sh",
+        does: "the operator's readiness-check.sh demands a node that is in step with its cluster",
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: PRIMARY_COMPONENT,
+        source: "percona/percona-xtradb-cluster-operator: build/readiness-check.sh",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/tmp/health.sh",
+        with: &["liveness"],
+        does: "OpenStack-Helm's health.sh excuses a state transfer and an upgrade, but not InnoDB recovery, and demands wsrep_ready",
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: PRIMARY_COMPONENT,
+        source: "openstack/openstack-helm: mariadb/templates/bin/_health.sh.tpl",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/tmp/health.sh",
+        with: &["readiness"],
+        does: "OpenStack-Helm's health.sh demands a node that is in step with its cluster, and room on its disk",
+        answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
+        depends_on: PRIMARY_COMPONENT,
+        source: "openstack/openstack-helm: mariadb/templates/bin/_health.sh.tpl",
+        ..KnownScript::ANY
     },
 ];
 

@@ -53,8 +53,8 @@ pub(super) fn client_port(profile: &Profile, container: &Container<'_>, hint: Op
         }
         let Some(command) = probe.exec_command() else { continue };
         for call in Script::read(&command).calls() {
-            if profile.has_client(call.program()) && asks_elsewhere(call).is_none() {
-                let port = call.option(profile.client_port_options).and_then(|port| port.parse().ok());
+            if profile.client(call).is_some() && asks_elsewhere(call).is_none() {
+                let port = call.option(profile.client_port_options).and_then(port_in_address);
                 probed.extend(port.map(|number| (number, source.clone())));
             }
         }

@@ -1,5 +1,6 @@
 //! PostgreSQL, alone or under Patroni.
 
+use super::catalogue::KnownScript;
 use super::profile::{
     Answers, Client, Endpoint, Evidence, FAILS, Http, Opens, OtherPort, PASSES, Profile, Shutdown, Source,
     SteadyLiveness, UNKNOWN, fails_with, prints,
@@ -24,7 +25,7 @@ pub(super) static POSTGRESQL: Profile = Profile {
         "spilo*",
         "harbor-db",
         "crunchy-postgres*",
-        "patroni",
+        "patroni*",
         "enterprisedb",
         "edb-postgres*",
         "cloudsql-postgres",
@@ -61,6 +62,14 @@ pub(super) static POSTGRESQL: Profile = Profile {
                 login_refused: prints("accepting connections"),
                 alone: prints("accepting connections"),
             },
+            ..Client::ANY
+        },
+        // True on a standby and false on a primary, and the exit code is 0 for both.
+        Client {
+            programs: &["psql"],
+            with: &["pg_is_in_recovery"],
+            answers: Answers { serving: PASSES, recovering: FAILS, login_refused: UNKNOWN, alone: prints("t") },
+            depends_on: "the role of this server, which a failover changes",
             ..Client::ANY
         },
         // Whether it needs a password is for pg_hba.conf to say, which no manifest shows.
@@ -164,3 +173,55 @@ pub(super) fn patroni(container: &Container<'_>, image: &str) -> Option<PatroniA
         scheme: found.map_or_else(|| "HTTP".to_owned(), |(_, scheme)| scheme),
     })
 }
+
+pub(super) const SCRIPTS: &[KnownScript] = &[
+    KnownScript {
+        path: "/docker-healthcheck.sh",
+        image: "harbor-db",
+        does: "Harbor's /docker-healthcheck.sh runs psql with SELECT 1, which PostgreSQL refuses while it recovers",
+        answers: Answers { serving: PASSES, recovering: FAILS, login_refused: FAILS, alone: PASSES },
+        source: "goharbor/harbor: make/photon/db/docker-healthcheck.sh",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/usr/libexec/check-container",
+        with: &["--live"],
+        does: "check-container --live accepts everything (since sclorg/postgresql-container#320)",
+        answers: Answers::TOLERANT,
+        source: "sclorg/postgresql-container: src/root/usr/libexec/check-container",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/usr/libexec/check-container",
+        does: "check-container runs pg_isready, which PostgreSQL rejects while it recovers",
+        answers: Answers::LOCAL,
+        source: "sclorg/postgresql-container: src/root/usr/libexec/check-container",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/liveness-probe.sh",
+        image: "postgresql-repmgr",
+        does: "Bitnami's liveness-probe.sh runs pg_isready, which PostgreSQL rejects while it recovers, and then asks repmgr for a split brain",
+        answers: Answers { alone: UNKNOWN, ..Answers::LOCAL },
+        depends_on: "what repmgr says of the other nodes",
+        source: "bitnami/charts: bitnami/postgresql-ha/templates/postgresql/scripts-configmap.yaml",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/readiness-probe.sh",
+        image: "postgresql-repmgr",
+        does: "Bitnami's readiness-probe.sh runs psql with SELECT 1, which PostgreSQL refuses while it recovers",
+        answers: Answers { alone: UNKNOWN, ..Answers::WITH_LOGIN },
+        depends_on: "what repmgr says of the other nodes",
+        source: "bitnami/charts: bitnami/postgresql-ha/templates/postgresql/scripts-configmap.yaml",
+        ..KnownScript::ANY
+    },
+    KnownScript {
+        path: "/tmp/readiness.sh",
+        image: "postgres",
+        does: "OpenStack-Helm's readiness.sh runs pg_isready, which PostgreSQL rejects while it recovers",
+        answers: Answers::LOCAL,
+        source: "openstack/openstack-helm: postgresql/templates/bin/_readiness.sh.tpl",
+        ..KnownScript::ANY
+    },
+];

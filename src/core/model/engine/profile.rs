@@ -208,6 +208,10 @@ pub(super) const fn fails_with(text: &'static str) -> Answer {
     Answer { outcome: Outcome::Fails, output: Some(text) }
 }
 
+/// Programs that only open a connection; what they are answered is the engine's matter. `/dev/tcp` is the shell's own.
+pub(super) const CONNECTING: &[&str] =
+    &["nc", "ncat", "netcat", "nc.openbsd", "nc.traditional", "telnet", "socat", "/dev/tcp"];
+
 /// What starting the client costs, beside what it asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runtime {
@@ -232,6 +236,8 @@ pub struct Client {
     pub programs: &'static [&'static str],
     /// Words that all have to be among its arguments, for example a subcommand. As a whole argument, or as a word in one.
     pub with: &'static [&'static str],
+    /// Words of which one has to be there for it to log in; empty where it always does, or never.
+    pub login_options: &'static [&'static str],
     /// What it does.
     pub answers: Answers,
     /// What else decides where [`Answers::alone`] fails, for example `a quorum of the cluster`.
@@ -242,23 +248,41 @@ pub struct Client {
 
 impl Client {
     /// A client without special words, that needs no other server and costs little.
-    pub const ANY: Self =
-        Self { programs: &[], with: &[], answers: Answers::LOCAL, depends_on: "", runtime: Runtime::Light };
+    pub const ANY: Self = Self {
+        programs: &[],
+        with: &[],
+        login_options: &[],
+        answers: Answers::LOCAL,
+        depends_on: "",
+        runtime: Runtime::Light,
+    };
 
     /// Whether it is this one that is called.
     #[must_use]
     pub fn matches(&self, call: &Call) -> bool {
-        self.programs.contains(&call.program()) && self.with.iter().all(|word| has_word(call, word))
+        let program = if call.path.starts_with("/dev/tcp/") { "/dev/tcp" } else { call.program() };
+        self.programs.contains(&program) && self.with.iter().all(|word| has_word(call, word))
+    }
+
+    /// What a call of it does in a situation.
+    #[must_use]
+    pub fn answer(&self, call: &Call, situation: Situation) -> Answer {
+        let never_logs_in =
+            !self.login_options.is_empty() && !self.login_options.iter().any(|word| has_word(call, word));
+        if never_logs_in && situation == Situation::LoginRefused {
+            return self.answers.serving;
+        }
+        self.answers.in_situation(situation)
     }
 }
 
-/// Whether a word is among the arguments of a call: as a whole argument, or in an expression such as
-/// `db.adminCommand('ping')`. A word with other characters than letters, digits and `_` is looked for anywhere.
+/// Whether a word is among the arguments of a call or in what is piped into it: as a whole argument, or in an expression
+/// such as `db.adminCommand('ping')`. A word with other characters than letters, digits and `_` is looked for anywhere.
 #[must_use]
 pub(super) fn has_word(call: &Call, word: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_plain = word.chars().all(is_word);
-    call.arguments.iter().any(|argument| {
+    call.arguments.iter().chain(&call.input).any(|argument| {
         argument == word
             || if is_plain { argument.split(|c| !is_word(c)).any(|part| part == word) } else { argument.contains(word) }
     })
@@ -339,6 +363,15 @@ pub struct Shutdown {
     pub because: &'static str,
 }
 
+/// What holds for some containers of an engine instead of its general profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Whether a container is one of them.
+    pub when: fn(&Container<'_>) -> bool,
+    /// What holds for it, of the same family.
+    pub profile: &'static Profile,
+}
+
 /// What is known of one engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
@@ -391,6 +424,8 @@ pub struct Profile {
     pub shutdown: Option<Shutdown>,
     /// Why its server listens where the kubelet cannot reach it, as far as the manifest tells.
     pub unreachable: fn(&Container<'_>) -> Option<String>,
+    /// Containers for which something else holds, by version or settings. The first that applies counts.
+    pub variants: &'static [Variant],
 }
 
 impl Profile {
@@ -420,7 +455,14 @@ impl Profile {
         endpoints: &[],
         shutdown: None,
         unreachable: |_| None,
+        variants: &[],
     };
+
+    /// The profile that holds for a container of this engine.
+    #[must_use]
+    pub fn variant_for(&'static self, container: &Container<'_>) -> &'static Self {
+        self.variants.iter().find(|variant| (variant.when)(container)).map_or(self, |variant| variant.profile)
+    }
 
     /// The other port that a container's port of this number or name is.
     #[must_use]
@@ -436,12 +478,6 @@ impl Profile {
     #[must_use]
     pub fn client(&self, call: &Call) -> Option<&'static Client> {
         self.clients.iter().find(|client| client.matches(call))
-    }
-
-    /// Whether a program is a client of this engine.
-    #[must_use]
-    pub fn has_client(&self, program: &str) -> bool {
-        self.clients.iter().any(|client| client.programs.contains(&program))
     }
 
     /// The endpoint of a request, if it is known.

@@ -86,6 +86,7 @@ pub(super) static BOOKKEEPER: Profile = Profile {
         answers: Answers { serving: PASSES, recovering: FAILS, login_refused: UNKNOWN, alone: UNKNOWN },
         depends_on: "its metadata store",
         runtime: Runtime::Jvm,
+        ..Client::ANY
     }],
     endpoints: &[Endpoint {
         path: "/api/v1/bookie/",

@@ -3,12 +3,12 @@
 use super::profile::Profile;
 use super::{Confidence, Database, PROFILES, asks_elsewhere, client_port, postgresql, profile};
 use crate::api::{DatabaseHint, Engine};
-use crate::core::model::command::Script;
+use crate::core::model::command::{Call, Script};
 use crate::core::model::probe::ProbeKind;
 use crate::core::model::workload::Container;
 
 /// Words in an image name that mark what stands beside a database.
-const BESIDE: [&str; 26] = [
+const BESIDE: [&str; 29] = [
     "exporter",
     "pgbouncer",
     "pgpool",
@@ -35,6 +35,9 @@ const BESIDE: [&str; 26] = [
     "postgrest",
     "meta",
     "init",
+    "fluent",
+    "collector",
+    "logrotate",
 ];
 
 /// The last component of an image reference, without registry, tag and digest, in lower case.
@@ -80,8 +83,8 @@ struct Traits<'a> {
     environment: Vec<&'a str>,
     mounts: Vec<&'a str>,
     ports: Vec<(Option<&'a str>, i64)>,
-    /// Programs that its probes call against this very container.
-    asks: Vec<String>,
+    /// What its probes call against this very container.
+    asks: Vec<Call>,
 }
 
 impl<'a> Traits<'a> {
@@ -90,7 +93,7 @@ impl<'a> Traits<'a> {
         for command in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.written_command()) {
             let script = Script::read(&command);
             let here = script.calls().into_iter().filter(|call| asks_elsewhere(call).is_none());
-            asks.extend(here.map(|call| call.program().to_owned()));
+            asks.extend(here.cloned());
         }
         Self {
             image: container.image(),
@@ -105,6 +108,13 @@ impl<'a> Traits<'a> {
 
     fn name(&self) -> &str {
         self.image_path.rsplit('/').next().unwrap_or("")
+    }
+
+    /// Whether the image's name says that it is something beside a database, which everything else together may
+    /// outweigh. `victoria-metrics` is a database's whole name.
+    fn stands_beside(&self) -> bool {
+        BESIDE.into_iter().any(|word| self.name().contains(word))
+            && !PROFILES.iter().any(|profile| profile.images.contains(&self.name()))
     }
 
     fn has_image(&self, pattern: &str) -> bool {
@@ -134,7 +144,7 @@ impl<'a> Traits<'a> {
 pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Database> {
     let hint = hints.iter().find(|hint| hint.container == container.name);
     let traits = Traits::of(container);
-    let beside = BESIDE.into_iter().find(|word| traits.name().contains(word));
+    let needed = if traits.stands_beside() { CERTAIN } else { PROBABLE };
     let found = PROFILES
         .iter()
         .map(|profile| (*profile, weigh(profile, container, &traits)))
@@ -151,13 +161,18 @@ pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Da
             (seen, Confidence::Unsure, [evidence, vec![doubt]].concat())
         }
         (Some(hint), _) => (profile(hint.engine), Confidence::Hint, vec![format!("the policy says {}", hint.engine)]),
-        (None, Some((profile, (points, evidence)))) if beside.is_none() && points >= PROBABLE => {
+        (None, Some((profile, (points, evidence)))) if points >= needed => {
             let confidence = if points >= CERTAIN { Confidence::Certain } else { Confidence::Probable };
             (profile, confidence, evidence)
         }
         _ => return None,
     };
+    // What is hinted stays the engine that it is.
+    let profile = Some(profile.variant_for(container))
+        .filter(|variant| hint.is_none() || variant.engine == profile.engine)
+        .unwrap_or(profile);
     if hint.is_none()
+        && !is_in_service(profile, &traits)
         && let Some(doubt) = runs_something_else(profile, container)
     {
         evidence.push(doubt);
@@ -188,7 +203,8 @@ fn weigh(profile: &Profile, container: &Container<'_>, traits: &Traits<'_>) -> (
     if profile.ruled_out_by.iter().any(|words| traits.runs(words)) || (profile.ruled_out)(container) {
         return (0, Vec::new());
     }
-    let image = profile.images.iter().filter(|pattern| traits.has_image(pattern)).map(|pattern| {
+    let stands_beside = traits.stands_beside();
+    let image = profile.images.iter().filter(|pattern| !stands_beside && traits.has_image(pattern)).map(|pattern| {
         // The tag outweighs the name: influxdb:3-core is another server than influxdb:2.
         if pattern.contains(':') { CERTAIN + 1 } else { CERTAIN }
     });
@@ -219,8 +235,8 @@ fn weigh(profile: &Profile, container: &Container<'_>, traits: &Traits<'_>) -> (
     if let Some((_, number)) = port {
         add(2, format!("port {number}"));
     }
-    if let Some(client) = traits.asks.iter().find(|program| profile.has_client(program)) {
-        add(3, format!("its probe runs {client}"));
+    if let Some(call) = traits.asks.iter().find(|call| profile.client(call).is_some()) {
+        add(3, format!("its probe runs {}", call.program()));
     }
     (points, evidence)
 }
@@ -228,6 +244,14 @@ fn weigh(profile: &Profile, container: &Container<'_>, traits: &Traits<'_>) -> (
 /// Whether a path is a folder or in it: `/export/a` is in `/export`, `/exporters` is not.
 fn is_within(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A container that declares the server's port, and mounts its data or has a probe that asks it, starts that server,
+/// however its command is called.
+fn is_in_service(profile: &Profile, traits: &Traits<'_>) -> bool {
+    let declares_port = traits.ports.iter().any(|(_, number)| *number == i64::from(profile.port));
+    let mounts_data = traits.mounts.iter().any(|path| profile.data_paths.iter().any(|data| is_within(path, data)));
+    declares_port && (mounts_data || traits.asks.iter().any(|call| profile.client(call).is_some()))
 }
 
 fn basenames(word: &str) -> impl Iterator<Item = &str> {
@@ -252,7 +276,9 @@ fn runs_something_else(profile: &Profile, container: &Container<'_>) -> Option<S
                 .iter()
                 .any(|part| word.contains(part))
     };
-    if command_line.iter().flat_map(|word| basenames(word)).any(is_start) {
+    // `/etc/confluent/docker/run`
+    let runs_script = command_line.iter().flat_map(|word| word.split_whitespace()).any(|word| word.ends_with("/run"));
+    if runs_script || command_line.iter().flat_map(|word| basenames(word)).any(is_start) {
         return None;
     }
     let words = command_line.join(" ");

@@ -1,3 +1,8 @@
+mod brokers;
+mod coordination;
+mod evidence;
+mod relational;
+mod searched;
 mod stores;
 
 use super::*;
@@ -20,6 +25,48 @@ fn seen(container: &Value) -> String {
         None => "nothing".to_owned(),
         Some(database) => format!("{} {}", database.confidence.name(), database.profile.engine),
     })
+}
+
+/// A container of an image with this liveness, as `sh -c TEXT` for a text and as a handler for an object.
+fn probed(image: &str, probe: &Value) -> Value {
+    let probe = match probe {
+        Value::String(text) => json!({"exec": {"command": ["sh", "-c", text]}}),
+        handler => handler.clone(),
+    };
+    json!({"name": "a", "image": image, "livenessProbe": probe})
+}
+
+/// What the liveness of a container does in every situation, in words: whether it passes during recovery, and then
+/// what else would fail it.
+fn verdict(container: &Value) -> String {
+    with(container, &[], |container, database| {
+        let probe = container.probe(ProbeKind::Liveness).unwrap();
+        let meaning = database.expect("a database").meaning(container, probe);
+        let mut words = vec![format!("{:?}", meaning.outcome).to_lowercase()];
+        words.extend(meaning.needs_login.then(|| "login".to_owned()));
+        words.extend(meaning.depends_on.map(|_| "others".to_owned()));
+        words.extend(meaning.always.map(|outcome| format!("always {}", format!("{outcome:?}").to_lowercase())));
+        words.extend((meaning.runtime != Runtime::Light).then(|| format!("{:?}", meaning.runtime)));
+        words.join(" ")
+    })
+}
+
+/// Checks verdicts for one image; see [`verdict`].
+fn verdicts(image: &str, table: &[(Value, &str)]) {
+    for (probe, expected) in table {
+        assert_eq!(verdict(&probed(image, probe)), *expected, "{image}: {probe}");
+    }
+}
+
+fn client_port(container: &Value) -> String {
+    with(container, &[], |_, database| match database.expect("a database").port {
+        ClientPort::Known { number, .. } => number.to_string(),
+        ClientPort::Ambiguous(why) => why,
+    })
+}
+
+fn is_unreachable(container: &Value) -> bool {
+    with(container, &[], |_, database| database.expect("a database").unreachable.is_some())
 }
 
 #[test]
