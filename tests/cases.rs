@@ -123,7 +123,10 @@ fn the_registry_gets_exactly_what_its_policy_says() {
         ))
     );
     let rules: std::collections::BTreeSet<_> = run.rules().into_iter().collect();
-    assert_eq!(rules.into_iter().collect::<Vec<_>>(), ["RP001", "RP004", "RP005", "RP009", "RP010", "RP011", "RP014"]);
+    assert_eq!(
+        rules.into_iter().collect::<Vec<_>>(),
+        ["RP001", "RP004", "RP005", "RP009", "RP010", "RP011", "RP014", "RP015"]
+    );
     assert_eq!(finding(&run, "RP009", "livenessProbe").evidence["earliestKillSeconds"], 320, "as on that night");
 }
 

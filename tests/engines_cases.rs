@@ -65,6 +65,7 @@ fn a_role_is_no_sign_of_life() {
     let run = assert_cured(&mut server, &policy(""));
     let found = finding(&run, "RP001", "livenessProbe");
     assert!(found.message.contains("mongosh"), "{}", found.message);
+    assert!(finding(&run, "RP012", "livenessProbe").message.contains("the role"), "whatever the timeout is");
     assert_eq!(handlers(&container(&server, "mongod")["livenessProbe"]), ["tcpSocket"]);
     // Nobody asks for the role any more where that would kill.
     assert_eq!(container(&server, "mongod")["startupProbe"].get("exec"), None);
@@ -113,14 +114,21 @@ fn a_node_that_joins_is_left_to_join() {
 
 /// 026: CredentialEngine/CredentialRegistry#1013, elastic/helm-charts#374, pires/kubernetes-elasticsearch-cluster#188.
 #[test]
-fn the_seconds_of_a_cluster_check_are_raised_whatever_it_asks() {
+fn the_state_of_a_cluster_kills_no_node() {
     let mut server = Server::holding(&fixture!("yellow"));
-    let run = run(&mut server, &policy(""));
+    let run = assert_cured(&mut server, &policy(""));
     finding(&run, "RP004", "livenessProbe");
     finding(&run, "RP004", "readinessProbe");
     finding(&run, "RP008", "livenessProbe");
+    let others = finding(&run, "RP012", "livenessProbe");
+    assert_eq!((others.severity, others.applicability), (Severity::Critical, Applicability::Safe));
+    assert_eq!(finding(&run, "RP012", "readinessProbe").applicability, Applicability::ReportOnly);
+    let stored = container(&server, "node");
+    // When the port opens nobody has shown, so the start is covered too.
+    assert_eq!(stored["livenessProbe"]["tcpSocket"], json!({"port": 9200}));
+    assert!(startup_seconds(&stored["startupProbe"]) >= 3600);
+    assert_eq!(stored["readinessProbe"]["httpGet"]["port"], 9200);
     assert_eq!(server.stored["spec"]["podManagementPolicy"], "OrderedReady", "which cannot be changed in place");
-    assert_eq!(container(&server, "node")["readinessProbe"]["httpGet"]["port"], 9200);
 }
 
 /// 027: cal-itp/data-infra#5147, strimzi/strimzi-kafka-operator#5263, strimzi/proposals#83.

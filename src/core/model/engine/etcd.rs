@@ -112,7 +112,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
         path: "/opt/bitnami/scripts/etcd/healthcheck.sh",
         does: "Bitnami's healthcheck.sh runs etcdctl endpoint health against the first advertised URL, so quorum and DNS decide it",
         answers: Answers { alone: FAILS, ..Answers::LOCAL },
-        depends_on: "a quorum of the cluster, and the DNS name that it advertises",
+        depends_on: "a quorum of the cluster, with the DNS name that it advertises,",
         source: "bitnami/containers: bitnami/etcd/3.6/debian-12/rootfs/opt/bitnami/scripts/etcd/healthcheck.sh",
         ..KnownScript::ANY
     },
@@ -120,7 +120,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
         path: "/tmp/etcd-healthcheck.sh",
         does: "OpenStack-Helm's etcd-healthcheck.sh runs etcdctl endpoint health against the pod's DNS name, so quorum and DNS decide it",
         answers: Answers { alone: FAILS, ..Answers::LOCAL },
-        depends_on: "a quorum of the cluster, and the pod's DNS name",
+        depends_on: "a quorum of the cluster, with the pod's DNS name,",
         source: "openstack/openstack-helm: etcd/templates/bin/_etcd-healthcheck.sh.tpl",
         ..KnownScript::ANY
     },

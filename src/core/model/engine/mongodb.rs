@@ -44,8 +44,8 @@ pub(super) static MONGODB: Profile = Profile {
     ..Profile::BLANK
 };
 
-/// What decides a question for a role.
-const ROLE: &str = "the role that the replica set gave it, which no member has during an election";
+/// What decides a question for a role. No member has one during an election.
+const ROLE: &str = "the role that the replica set gives it";
 
 const SHELL: Client = Client {
     programs: &["mongosh", "mongoshell"],

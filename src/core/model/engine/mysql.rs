@@ -125,7 +125,7 @@ const MYSQL_SHELL: Client = Client { programs: &["mysqlsh"], runtime: Runtime::P
 const CLIENTS: &[Client] = &[PING, SHELL, MYSQL_SHELL];
 
 /// What decides a question about the cluster.
-const PRIMARY_COMPONENT: &str = "a primary component of the cluster, which all nodes lose together";
+const PRIMARY_COMPONENT: &str = "whether the cluster has a primary component";
 
 const GALERA_CLIENTS: &[Client] = &[
     PING,
@@ -159,7 +159,7 @@ const GALERA_CLIENTS: &[Client] = &[
             alone: prints("wsrep_local_state_comment Initialized"),
             ..Answers::WITH_LOGIN
         },
-        depends_on: "its being in step with the cluster",
+        depends_on: "whether it is in step with the cluster",
         ..SHELL
     },
     SHELL,
@@ -179,7 +179,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
         with: &["--galera_online"],
         does: "the image's healthcheck.sh --galera_online demands that the node is in step with its cluster",
         answers: Answers { alone: FAILS, ..Answers::WITH_LOGIN },
-        depends_on: "its being in step with the cluster",
+        depends_on: "whether it is in step with the cluster",
         ..HEALTHCHECK
     },
     KnownScript {

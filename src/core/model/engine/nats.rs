@@ -63,7 +63,7 @@ pub(super) static NATS: Profile = Profile {
             path: "/healthz",
             recovering: Http::Refusing,
             alone: Http::Refusing,
-            depends_on: "every stream and consumer being in step with other servers",
+            depends_on: "the state of every stream and consumer in the cluster",
             does: "is refused while any stream or consumer recovers (nats-io/k8s#331, #576)",
             ..Endpoint::ANY
         },

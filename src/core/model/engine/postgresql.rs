@@ -69,7 +69,7 @@ pub(super) static POSTGRESQL: Profile = Profile {
             programs: &["psql"],
             with: &["pg_is_in_recovery"],
             answers: Answers { serving: PASSES, recovering: FAILS, login_refused: UNKNOWN, alone: prints("t") },
-            depends_on: "the role of this server, which a failover changes",
+            depends_on: "the role of this server",
             ..Client::ANY
         },
         // Whether it needs a password is for pg_hba.conf to say, which no manifest shows.

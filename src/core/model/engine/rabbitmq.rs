@@ -95,13 +95,13 @@ const CLIENTS: &[Client] = &[
     Client {
         with: &["check_alarms"],
         answers: Answers { alone: FAILS, ..CLI.answers },
-        depends_on: "the alarms of all nodes",
+        depends_on: "an alarm on any node",
         ..CLI
     },
     Client {
         with: &["check_if_node_is_quorum_critical"],
         answers: Answers { alone: FAILS, ..CLI.answers },
-        depends_on: "the members that its quorum queues have elsewhere",
+        depends_on: "the state of its quorum queues on other nodes",
         ..CLI
     },
     CLI,
@@ -115,7 +115,7 @@ const MANAGEMENT: &[Endpoint] = &[
         recovering: Http::Closed,
         login_refused: Http::Refusing,
         alone: Http::Refusing,
-        depends_on: "the alarms of all nodes",
+        depends_on: "an alarm on any node",
         does: "is refused for an alarm on any node, and needs the management plugin and a password",
         ..Endpoint::ANY
     },
@@ -124,7 +124,7 @@ const MANAGEMENT: &[Endpoint] = &[
         recovering: Http::Closed,
         login_refused: Http::Refusing,
         alone: Http::Refusing,
-        depends_on: "the members that its quorum queues have elsewhere",
+        depends_on: "the state of its quorum queues on other nodes",
         does: "is refused while other nodes cannot be spared this one",
         ..Endpoint::ANY
     },
