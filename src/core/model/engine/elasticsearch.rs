@@ -41,16 +41,17 @@ const SEARCH: Profile = Profile {
     port_arguments: &["-Ehttp.port"],
     client_port_options: &[],
     other_ports: &[
-        OtherPort { number: 9300, names: &["transport", "tcp-transport"], opens: Opens::Unknown, what: "other nodes" },
+        OtherPort { number: 9300, names: &["transport", "tcp-transport"], opens: Opens::Early, what: "other nodes" },
         OtherPort { number: 9600, names: &["metrics"], opens: Opens::Unknown, what: "metrics" },
         OtherPort { number: 8080, names: &["readiness"], opens: Opens::Unknown, what: "the readiness port" },
     ],
-    opens: Opens::Unknown,
+    opens: Opens::Early,
     opens_source: Source {
-        kind: Evidence::Unverified,
-        citation: "port 9200 is said to open when the node has started, before its shards are recovered; nobody has measured it",
+        kind: Evidence::Source,
+        citation: "elastic/elasticsearch and opensearch-project/OpenSearch: server, node/Node.java, start(): HTTP starts once the node's own metadata is loaded and after at most 30 s of waiting for a master; shards recover behind it",
     },
-    in_recovery: "may not answer while it starts",
+    in_recovery: "may refuse while its shards recover",
+    // A start that waits for a master, or loads much metadata, still wants a startup probe before the socket.
     steady: SteadyLiveness::SocketAfterStart,
     endpoints: &[
         Endpoint {

@@ -227,7 +227,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
     KnownScript {
         path: "/health/redis_liveness.sh",
         does: "the chart's redis_liveness.sh accepts LOADING",
-        answers: Answers { login_refused: FAILS, ..Answers::TOLERANT },
+        answers: Answers { login_refused: UNKNOWN, ..Answers::TOLERANT },
         source: "DandyDeveloper/charts: charts/redis-ha/templates/_configs.tpl",
         ..KnownScript::ANY
     },
@@ -241,7 +241,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
     KnownScript {
         path: "/health/sentinel_liveness.sh",
         does: "the chart's sentinel_liveness.sh demands PONG of a sentinel, which loads no data",
-        answers: Answers { login_refused: FAILS, ..Answers::TOLERANT },
+        answers: Answers { login_refused: UNKNOWN, ..Answers::TOLERANT },
         source: "DandyDeveloper/charts: charts/redis-ha/templates/_configs.tpl",
         ..KnownScript::ANY
     },
