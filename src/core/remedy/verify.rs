@@ -217,6 +217,10 @@ fn differs(one: Option<&Value>, other: Option<&Value>, field: &str) -> bool {
 }
 
 fn only_planned_paths(expected: &Value, found: &Value) -> Vec<Violation> {
+    // A local merge is the same to the letter; only a server writes things differently.
+    if expected == found {
+        return Vec::new();
+    }
     let strip = |object: &Value| {
         let mut object = normalised("", object);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -1,5 +1,7 @@
 //! What a probe of a database means: whether it passes during recovery, who else decides it, and what it costs.
 
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
 use super::connection::dialled;
@@ -7,7 +9,7 @@ use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, U
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
 use crate::api::Engine;
 use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script};
-use crate::core::model::probe::{HandlerKind, Probe};
+use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
 use crate::core::model::workload::Container;
 
 /// What a probe means for the database behind it.
@@ -70,10 +72,26 @@ impl Meaning {
     }
 }
 
+/// Meanings that were worked out, with their probes, by kind. Every rule asks, and a script is not quick to follow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known([OnceLock<(Value, Meaning)>; 3]);
+
 impl Database {
     /// What a probe of this container means.
     #[must_use]
     pub fn meaning(&self, container: &Container<'_>, probe: Probe<'_>) -> Meaning {
+        let work_out = || self.work_out(container, probe);
+        let Some(slot) =
+            ProbeKind::ALL.iter().position(|kind| *kind == probe.kind).and_then(|at| self.meanings.0.get(at))
+        else {
+            return work_out();
+        };
+        let (known, meaning) = slot.get_or_init(|| (probe.json.clone(), work_out()));
+        // A plan asks what a probe would mean that is not there yet.
+        if known == probe.json { meaning.clone() } else { work_out() }
+    }
+
+    fn work_out(&self, container: &Container<'_>, probe: Probe<'_>) -> Meaning {
         match probe.handler() {
             None => Meaning::unknown("it has no handler, or more than one", Check::Other),
             Some((HandlerKind::Exec, _)) => match probe.exec_command() {

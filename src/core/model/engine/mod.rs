@@ -185,6 +185,8 @@ pub struct Database {
     pub unreachable: Option<String>,
     /// Patroni runs the server here and answers for it.
     pub patroni: Option<PatroniApi>,
+    /// What its probes mean, once somebody has asked.
+    meanings: meaning::Known,
 }
 
 /// Patroni's REST API, whose `/liveness` tells whether its own loop is alive.

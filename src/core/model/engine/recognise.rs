@@ -1,5 +1,7 @@
 //! Which database is in a container, and how sure that is.
 
+use std::collections::HashSet;
+
 use super::profile::Profile;
 use super::{Confidence, Database, PROFILES, asks_elsewhere, client_port, postgresql, profile};
 use crate::api::{DatabaseHint, Engine};
@@ -43,8 +45,7 @@ const BESIDE: [&str; 29] = [
 /// The last component of an image reference, without registry, tag and digest, in lower case.
 #[must_use]
 pub fn image_name(image: &str) -> String {
-    let path = image_path(image);
-    path.rsplit('/').next().unwrap_or("").to_owned()
+    last_component(&image_path(image)).to_owned()
 }
 
 /// An image reference without tag and digest, in lower case.
@@ -78,8 +79,16 @@ const PROBABLE: u32 = 5;
 /// What of a container is looked at, read once for all profiles.
 struct Traits<'a> {
     image: &'a str,
-    image_path: String,
+    /// The image's path without its tag, in lower case.
+    path: String,
+    tag: &'a str,
+    /// Whether the image's name says that it is something beside a database, which everything else together may
+    /// outweigh.
+    stands_beside: bool,
+    /// The words of the command line, without folders, in their order.
     programs: Vec<&'a str>,
+    /// The same to look one up: a start script in the manifest has hundreds.
+    words: HashSet<&'a str>,
     environment: Vec<&'a str>,
     mounts: Vec<&'a str>,
     ports: Vec<(Option<&'a str>, i64)>,
@@ -95,10 +104,19 @@ impl<'a> Traits<'a> {
             let here = script.calls().into_iter().filter(|call| asks_elsewhere(call).is_none());
             asks.extend(here.cloned());
         }
+        let path = image_path(container.image());
+        let name = last_component(&path);
+        // `victoria-metrics` is a database's whole name.
+        let is_whole_name = || PROFILES.iter().any(|profile| profile.images.contains(&name));
+        let stands_beside = BESIDE.into_iter().any(|word| name.contains(word)) && !is_whole_name();
+        let programs: Vec<&str> = container.command_line().iter().flat_map(|word| basenames(word)).collect();
         Self {
             image: container.image(),
-            image_path: image_path(container.image()),
-            programs: container.command_line().iter().flat_map(|word| basenames(word)).collect(),
+            words: programs.iter().copied().collect(),
+            stands_beside,
+            path,
+            tag: image_tag(container.image()),
+            programs,
             environment: container.environment().map(|(name, _)| name).collect(),
             mounts: container.mount_paths().collect(),
             ports: container.tcp_ports().collect(),
@@ -107,36 +125,34 @@ impl<'a> Traits<'a> {
     }
 
     fn name(&self) -> &str {
-        self.image_path.rsplit('/').next().unwrap_or("")
-    }
-
-    /// Whether the image's name says that it is something beside a database, which everything else together may
-    /// outweigh. `victoria-metrics` is a database's whole name.
-    fn stands_beside(&self) -> bool {
-        BESIDE.into_iter().any(|word| self.name().contains(word))
-            && !PROFILES.iter().any(|profile| profile.images.contains(&self.name()))
+        last_component(&self.path)
     }
 
     fn has_image(&self, pattern: &str) -> bool {
         let (pattern, tag) = pattern.split_once(':').unwrap_or((pattern, "*"));
-        if !matches_pattern(tag, image_tag(self.image)) {
-            return false;
-        }
-        if !pattern.contains('/') {
-            return matches_pattern(pattern, self.name());
-        }
         // As many components of the path as the pattern has.
-        let count = pattern.matches('/').count() + 1;
-        let components: Vec<&str> = self.image_path.rsplit('/').take(count).collect();
-        let tail = components.into_iter().rev().collect::<Vec<_>>().join("/");
-        matches_pattern(pattern, &tail)
+        let slashes = pattern.matches('/').count();
+        let tail = self
+            .path
+            .rmatch_indices('/')
+            .nth(slashes)
+            .map_or(self.path.as_str(), |(at, _)| self.path.get(at + 1..).unwrap_or_default());
+        matches_pattern(pattern, tail) && matches_pattern(tag, self.tag)
     }
 
     /// Whether words stand on the command line, in a row.
     fn runs(&self, words: &str) -> bool {
-        let words: Vec<&str> = words.split(' ').collect();
-        self.programs.windows(words.len()).any(|window| window == words)
+        let Some((first, _)) = words.split_once(' ') else { return self.words.contains(words) };
+        if !self.words.contains(first) {
+            return false;
+        }
+        let count = words.split(' ').count();
+        self.programs.windows(count).any(|window| window.iter().copied().eq(words.split(' ')))
     }
+}
+
+fn last_component(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or("")
 }
 
 /// Recognises the database in a container, or not. A hint decides unless the container is plainly another database.
@@ -144,24 +160,25 @@ impl<'a> Traits<'a> {
 pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Database> {
     let hint = hints.iter().find(|hint| hint.container == container.name);
     let traits = Traits::of(container);
-    let needed = if traits.stands_beside() { CERTAIN } else { PROBABLE };
+    let needed = if traits.stands_beside { CERTAIN } else { PROBABLE };
     let found = PROFILES
         .iter()
-        .map(|profile| (*profile, weigh(profile, container, &traits)))
+        .map(|profile| (*profile, Clues::of(profile, container, &traits)))
         // On a tie the first profile wins: the general one stands before its variants.
         .rev()
-        .max_by_key(|(_, (points, _))| *points)
-        .filter(|(_, (points, _))| *points > 0);
+        .max_by_key(|(_, clues)| clues.points())
+        .filter(|(_, clues)| clues.points() > 0)
+        .map(|(profile, clues)| (profile, clues.points(), clues.evidence(&traits)));
 
     let (profile, mut confidence, mut evidence) = match (hint, found) {
-        (Some(hint), Some((seen, (points, evidence))))
+        (Some(hint), Some((seen, points, evidence)))
             if points >= CERTAIN && seen.family != profile(hint.engine).family =>
         {
             let doubt = format!("the policy says {}, which contradicts that", hint.engine);
             (seen, Confidence::Unsure, [evidence, vec![doubt]].concat())
         }
         (Some(hint), _) => (profile(hint.engine), Confidence::Hint, vec![format!("the policy says {}", hint.engine)]),
-        (None, Some((profile, (points, evidence)))) if points >= needed => {
+        (None, Some((profile, points, evidence))) if points >= needed => {
             let confidence = if points >= CERTAIN { Confidence::Certain } else { Confidence::Probable };
             (profile, confidence, evidence)
         }
@@ -189,56 +206,76 @@ pub fn recognise(container: &Container<'_>, hints: &[DatabaseHint]) -> Option<Da
         } else {
             None
         },
+        meanings: super::meaning::Known::default(),
     })
 }
 
-/// Points for a profile, and what they rest on.
-fn weigh(profile: &Profile, container: &Container<'_>, traits: &Traits<'_>) -> (u32, Vec<String>) {
-    let mut points = 0;
-    let mut evidence = Vec::new();
-    let mut add = |worth: u32, what: String| {
-        points += worth;
-        evidence.push(what);
-    };
-    if profile.ruled_out_by.iter().any(|words| traits.runs(words)) || (profile.ruled_out)(container) {
-        return (0, Vec::new());
-    }
-    let stands_beside = traits.stands_beside();
-    let image = profile.images.iter().filter(|pattern| !stands_beside && traits.has_image(pattern)).map(|pattern| {
+/// What of a container speaks for a profile. There are many profiles, so nothing is put into words before one has won.
+#[derive(Clone, Copy, Default)]
+struct Clues<'a> {
+    /// The points that the image is worth.
+    image: u32,
+    server: Option<&'static str>,
+    environment: [Option<&'a str>; 2],
+    volume: Option<&'a str>,
+    port: Option<i64>,
+    client: Option<&'a Call>,
+}
+
+impl<'a> Clues<'a> {
+    fn of(profile: &'static Profile, container: &Container<'_>, traits: &'a Traits<'_>) -> Self {
+        if profile.ruled_out_by.iter().any(|words| traits.runs(words)) || (profile.ruled_out)(container) {
+            return Self::default();
+        }
+        let image = profile.images.iter().filter(|pattern| !traits.stands_beside && traits.has_image(pattern));
         // The tag outweighs the name: influxdb:3-core is another server than influxdb:2.
-        if pattern.contains(':') { CERTAIN + 1 } else { CERTAIN }
-    });
-    if let Some(worth) = image.max() {
-        add(worth, format!("image {}", traits.image));
+        let image = image.map(|pattern| if pattern.contains(':') { CERTAIN + 1 } else { CERTAIN }).max();
+        let is_known = |name: &&&str| profile.environment.iter().any(|pattern| matches_pattern(pattern, name));
+        let mut known = traits.environment.iter().filter(is_known).copied();
+        let is_data = |path: &&&str| profile.data_paths.iter().any(|data| is_within(path, data));
+        let is_its_port = |(name, number): &&(Option<&str>, i64)| {
+            let names_it = |name: &str| profile.port_names.contains(&name) && !ANYBODYS.contains(&name);
+            *number == i64::from(profile.port) || name.is_some_and(names_it)
+        };
+        Self {
+            image: image.unwrap_or(0),
+            server: profile.servers.iter().find(|server| traits.runs(server)).copied(),
+            environment: [known.next(), known.next()],
+            volume: traits.mounts.iter().find(is_data).copied(),
+            port: traits.ports.iter().find(is_its_port).map(|(_, number)| *number),
+            client: traits.asks.iter().find(|call| profile.client(call).is_some()),
+        }
     }
-    if let Some(server) = profile.servers.iter().find(|server| traits.runs(server)) {
-        // The program outweighs the image: redis-sentinel in a redis image is a sentinel.
-        add(CERTAIN + 1, format!("it runs {server}"));
+
+    fn points(&self) -> u32 {
+        self.image
+            // The program outweighs the image: redis-sentinel in a redis image is a sentinel.
+            + self.server.map_or(0, |_| CERTAIN + 1)
+            + match self.environment {
+                [None, _] => 0,
+                [Some(_), None] => 2,
+                [Some(_), Some(_)] => 3,
+            }
+            + self.volume.map_or(0, |_| 3)
+            + self.port.map_or(0, |_| 2)
+            + self.client.map_or(0, |_| 3)
     }
-    let known: Vec<_> = traits
-        .environment
-        .iter()
-        .filter(|name| profile.environment.iter().any(|pattern| matches_pattern(pattern, name)))
-        .copied()
-        .take(2)
-        .collect();
-    if !known.is_empty() {
-        add(if known.len() > 1 { 3 } else { 2 }, format!("environment {}", known.join(", ")));
+
+    /// The same in words.
+    fn evidence(&self, traits: &Traits<'_>) -> Vec<String> {
+        let names: Vec<&str> = self.environment.into_iter().flatten().collect();
+        [
+            (self.image > 0).then(|| format!("image {}", traits.image)),
+            self.server.map(|server| format!("it runs {server}")),
+            (!names.is_empty()).then(|| format!("environment {}", names.join(", "))),
+            self.volume.map(|path| format!("volume at {path}")),
+            self.port.map(|number| format!("port {number}")),
+            self.client.map(|call| format!("its probe runs {}", call.program())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
-    if let Some(path) = traits.mounts.iter().find(|path| profile.data_paths.iter().any(|data| is_within(path, data))) {
-        add(3, format!("volume at {path}"));
-    }
-    let port = traits.ports.iter().find(|(name, number)| {
-        let names_it = |name: &str| profile.port_names.contains(&name) && !ANYBODYS.contains(&name);
-        *number == i64::from(profile.port) || name.is_some_and(names_it)
-    });
-    if let Some((_, number)) = port {
-        add(2, format!("port {number}"));
-    }
-    if let Some(call) = traits.asks.iter().find(|call| profile.client(call).is_some()) {
-        add(3, format!("its probe runs {}", call.program()));
-    }
-    (points, evidence)
 }
 
 /// Whether a path is a folder or in it: `/export/a` is in `/export`, `/exporters` is not.
