@@ -8,6 +8,7 @@ mod completions;
 mod crds;
 mod explain;
 mod rules;
+mod input;
 mod run;
 mod scan;
 
