@@ -9,6 +9,7 @@ mod crds;
 mod explain;
 mod rules;
 mod input;
+mod patch;
 mod run;
 mod scan;
 
@@ -36,6 +37,7 @@ enum Command {
     Scan(scan::Args),
     Explain(explain::Args),
     Rules(rules::Args),
+    Patch(patch::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -51,6 +53,7 @@ impl Cli {
             Command::Scan(args) => scan::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Rules(args) => rules::run(&args),
+            Command::Patch(args) => patch::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
@@ -146,6 +149,9 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// Standard input is no file that could be changed.
+    #[error("standard input cannot be changed (--write); leave --write out, and the result goes to standard output")]
+    WriteStandardInput,
     /// A value of ours has no YAML form.
     #[error("cannot print {what} as YAML")]
     Yaml {
@@ -188,6 +194,12 @@ fn print_styled(text: &str) -> Result<(), Error> {
 fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Error::Print)
+}
+
+/// Writes a line to standard error, for people. One that is closed is no reason to stop. Names come from the input, and
+/// an escape in them is for no terminal.
+fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", line.replace(char::is_control, " "));
 }
 
 #[cfg(test)]
