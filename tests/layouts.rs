@@ -146,7 +146,8 @@ fn fix(seed: u64) -> Fate {
     let before = workload(dice);
     let (mut text, number) = file(dice, &before);
     let policy = policy(dice);
-    if !dice.one_in(4) {
+    // Without its line break a `|` text at the end would be another one.
+    if !dice.one_in(4) || text.ends_with("fi") {
         text.push('\n');
     }
     if dice.one_in(5) {
@@ -185,7 +186,7 @@ fn fix(seed: u64) -> Fate {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_layout_is_fixed_or_refused(seed in any::<u64>()) {
@@ -196,9 +197,9 @@ proptest! {
 /// Refusing everything would be right, and useless.
 #[test]
 fn few_are_refused() {
-    let fates: Vec<Fate> = (0..400).map(fix).collect();
+    let fates: Vec<Fate> = (0..200).map(fix).collect();
     let fixed = fates.iter().filter(|fate| **fate == Fate::Fixed).count();
     let refused: Vec<_> = fates.iter().filter(|fate| matches!(fate, Fate::Refused(_))).collect();
-    assert!(fixed > 250, "only {fixed}");
+    assert!(fixed > 150, "only {fixed}");
     assert!(refused.len() * 50 < fixed, "{} of {fixed}, as {:?}", refused.len(), refused.first());
 }

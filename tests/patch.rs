@@ -181,7 +181,7 @@ fn the_incident_is_fixed_and_all_else_kept() {
 
 #[test]
 fn a_list_keeps_its_other_items() {
-    let items: String = LOOPING.lines().map(|line| format!("    {line}\n")).collect();
+    let items = format!("    {}\n", LOOPING.trim_end().replace('\n', "\n    "));
     let list = format!(
         "kind: List\napiVersion: v1\nitems:\n  # a service\n  - {{kind: Service, apiVersion: v1}}   # flow\n  -{}  - kind: ConfigMap\n",
         &items[3..]

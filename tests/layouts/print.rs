@@ -228,6 +228,5 @@ impl<'d> Printer<'d> {
 fn block_text(text: &str, column: usize) -> String {
     let mark = if text.ends_with('\n') { "|" } else { "|-" };
     let margin = " ".repeat(column);
-    let lines: String = text.trim_end_matches('\n').split('\n').map(|line| format!("\n{margin}{line}")).collect();
-    format!(" {mark}{lines}")
+    format!(" {mark}\n{margin}{}", text.trim_end_matches('\n').replace('\n', &format!("\n{margin}")))
 }

@@ -103,14 +103,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
             write::replace(&file.path, &file.after)?;
         }
     }
-    let fixes = || files.iter().flat_map(|file| &file.fixes);
+    let all = || files.iter().flat_map(|file| &file.fixes);
     match args.output {
         None if args.write => {}
         None | Some(Output::Manifest) => print(forms::manifests(&files))?,
         Some(Output::Diff) => print(files.iter().map(forms::diff).collect::<String>())?,
-        Some(Output::StrategicMerge) => print(fixes().map(forms::strategic_merge).collect::<Result<String, _>>()?)?,
-        Some(Output::JsonPatch) => print(fixes().map(forms::json_patch).collect::<Result<String, _>>()?)?,
-        Some(Output::Kustomize) => print(forms::kustomize(fixes())?)?,
+        Some(Output::StrategicMerge) => print(all().map(forms::strategic_merge).collect::<Result<String, _>>()?)?,
+        Some(Output::JsonPatch) => print(all().map(forms::json_patch).collect::<Result<String, _>>()?)?,
+        Some(Output::Kustomize) => print(forms::kustomize(all())?)?,
     }
     let lost: usize = files.iter().map(|file| file.lost).sum();
     if lost > 0 {
@@ -156,8 +156,8 @@ fn fix(path: PathBuf, policies: &[Policy]) -> Result<FixedFile, Error> {
         match (judgement.decision, judgement.plan, after) {
             (Decision::Patch, Some(plan), Some(after)) if refusal.is_none() => {
                 let fix = Fix { place, before: workload, after, plan };
-                let more: String = fix.plan.notes.iter().map(|note| format!(". {note}")).collect();
-                notes.push(format!("{}: {subject}: patched, which cures {}{more}{doubt}", fix.place, fix.cured()));
+                let cures = [vec![format!("which cures {}", fix.cured())], fix.plan.notes.clone()].concat().join(". ");
+                notes.push(format!("{}: {subject}: patched, {cures}{doubt}", fix.place));
                 fixes.push(fix);
             }
             (Decision::Noop, ..) => {}

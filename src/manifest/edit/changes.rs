@@ -453,12 +453,15 @@ impl<'o> Changes<'o> {
                 self.edits.push((start..node.end, format!("{space}{}", self.writer.inline(after, at, model))));
                 Ok(())
             }
-            Place::Member(entry, false) => self.replace_on_lines(entry, after, entry.colon.ok_or(form)?),
+            Place::Member(entry, false) => {
+                self.replace_on_lines(entry, after, entry.colon.ok_or(form)?);
+                Ok(())
+            }
         }
     }
 
     /// Replaces the value of a member that has its own lines. A comment behind its colon stays.
-    fn replace_on_lines(&mut self, entry: &'o Entry, after: &Value, colon: usize) -> Result<(), Refused> {
+    fn replace_on_lines(&mut self, entry: &'o Entry, after: &Value, colon: usize) {
         let node = &entry.value;
         let at = column(self.text, entry.key.start);
         let is_scalar = matches!(node.content, Content::Scalar(_));
@@ -493,7 +496,6 @@ impl<'o> Changes<'o> {
             let space = if start == colon { " " } else { "" };
             self.edits.push((old, format!("{space}{new}")));
         }
-        Ok(())
     }
 
     /// Where a value begins, with its anchor and tag.

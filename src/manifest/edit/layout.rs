@@ -114,10 +114,12 @@ pub(super) fn layout(text: &str) -> Option<Layout> {
     let mut layout = Layout::default();
     let mut number = 0;
     let mut start = 0;
-    while let Some(next) = parse(text, start, &mut number, &mut layout)? {
-        start = next;
+    loop {
+        match parse(text, start, &mut number, &mut layout)? {
+            Parsed::All => return Some(layout),
+            Parsed::Until(next) => start = next,
+        }
     }
-    Some(layout)
 }
 
 struct Open {
@@ -125,17 +127,22 @@ struct Open {
     key: Option<(Range<usize>, String, bool)>,
 }
 
-/// Takes documents from the byte `start` on. Where to go on, if JSON follows JSON with nothing between them.
-fn parse(text: &str, start: usize, number: &mut usize, layout: &mut Layout) -> Option<Option<usize>> {
+enum Parsed {
+    All,
+    /// JSON follows JSON here, with nothing between them.
+    Until(usize),
+}
+
+/// Takes documents from the byte `start` on.
+fn parse(text: &str, start: usize, number: &mut usize, layout: &mut Layout) -> Option<Parsed> {
     let rest = text.get(start..)?;
     let mut open: Vec<Open> = Vec::new();
-    let mut parser = Parser::new_from_str_with_options(rest, options());
-    while let Some(event) = parser.next() {
+    for event in Parser::new_from_str_with_options(rest, options()) {
         let (event, span) = match event {
             Ok(event) => event,
             Err(error) => {
                 let at = error.marker().byte_offset()?;
-                return (open.is_empty() && begins_json(&error, rest, at)).then_some(Some(start + at));
+                return (open.is_empty() && begins_json(&error, rest, at)).then_some(Parsed::Until(start + at));
             }
         };
         let range = range(&span, start)?;
@@ -198,7 +205,7 @@ fn parse(text: &str, start: usize, number: &mut usize, layout: &mut Layout) -> O
         };
         attach(text, node, &mut open, *number, layout);
     }
-    Some(None)
+    Some(Parsed::All)
 }
 
 fn attach(text: &str, mut node: Node, open: &mut [Open], number: usize, layout: &mut Layout) {

@@ -70,7 +70,7 @@ pub fn edit(file: &[u8], reading: &Reading, wanted: &[(usize, &Value)]) -> Edite
         refused: wanted.iter().map(|(index, _)| (*index, why.clone())).collect(),
     };
     if wanted.is_empty() {
-        return refuse_all(&Refused::Unproved(String::new()));
+        return Edited { bytes: file.to_vec(), refused: Vec::new() };
     }
     if let Some(problem) = reading.problems.iter().find(|problem| problem.reason.forbids_edits()) {
         return refuse_all(&Refused::Unread { line: problem.line, reason: problem.reason.to_string() });
@@ -86,14 +86,11 @@ pub fn edit(file: &[u8], reading: &Reading, wanted: &[(usize, &Value)]) -> Edite
     if let Some(at) = text.match_indices('\r').map(|(at, _)| at).find(|at| !text[*at..].starts_with("\r\n")) {
         return refuse_all(&Refused::Form { line: changes::line(text, at) });
     }
-    let finish = |text: String, refused| Edited { bytes: [mark, text.as_bytes()].concat(), refused };
-    match all_at_once(text, &layout, reading, wanted) {
-        Ok(text) => finish(text, Vec::new()),
-        Err(_) => {
-            let (text, refused) = one_by_one(text.to_owned(), wanted);
-            finish(text, refused)
-        }
-    }
+    let (text, refused) = match all_at_once(text, &layout, reading, wanted) {
+        Ok(edited) => (edited, Vec::new()),
+        Err(_) => one_by_one(text.to_owned(), wanted),
+    };
+    Edited { bytes: [mark, text.as_bytes()].concat(), refused }
 }
 
 fn all_at_once(text: &str, layout: &Layout, reading: &Reading, wanted: &[(usize, &Value)]) -> Result<String, Refused> {

@@ -64,7 +64,7 @@ impl Style {
                         indent = indent.or(child.checked_sub(parent).filter(|columns| *columns > 0));
                     }
                     Content::Sequence { flow: false, .. } if !node.is_flow() => {
-                        dash = dash.or(child.checked_sub(parent))
+                        dash = dash.or(child.checked_sub(parent));
                     }
                     // As JSON is printed, where members have lines of their own.
                     Content::Mapping { flow: true, entries } if is_json => {

@@ -49,7 +49,7 @@ impl Model<'_> {
     }
 }
 
-impl<'o> Writer<'o> {
+impl Writer<'_> {
     /// `key: value`, whose key is at this column.
     pub(super) fn entry(&self, name: &str, value: &Value, column: usize, model: Model<'_>) -> String {
         let key = self.key(name, model.key_quote);
