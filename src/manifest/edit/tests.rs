@@ -296,3 +296,13 @@ fn a_wrong_edit_is_not_believed() {
         assert!(prove(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn an_edit_that_reaches_another_object_through_its_alias_is_not_believed() {
+    let text = "kind: List\nitems:\n- kind: A\n  p: &p {a: 1}\n- kind: B\n  p: *p\n";
+    let reading = read(text.as_bytes());
+    let layout = layout(text).unwrap();
+    let value = json!({"kind": "A", "p": {"a": 2}});
+    let why = prove((text, &layout, &reading), &text.replace('1', "2"), &[(0, &value)]).unwrap_err();
+    assert_eq!(why, "the object in line 5 changes too");
+}
