@@ -33,14 +33,13 @@ pub(super) fn changes(
     let nowhere = Refused::Form { line: 1 };
     let root = layout.documents.get(&document).ok_or(nowhere)?;
     let object = root.find(pointer).ok_or(Refused::Form { line: line(text, root.start) })?;
-    let mut aliases = Vec::new();
+    let aliases = layout.aliases.get(&document).map(Vec::as_slice).unwrap_or_default();
     let mut anchors = BTreeMap::new();
-    root.visit(&mut |node| {
-        anchors.insert(node.anchor, node);
-        if let Content::Alias(anchor) = node.content {
-            aliases.push((anchor, node.start));
-        }
-    });
+    if !aliases.is_empty() {
+        root.visit(&mut |node| {
+            anchors.insert(node.anchor, node);
+        });
+    }
     let mut writer =
         Writer { text, layout, style: Style::of(text, root, object), sources: Vec::new(), gone: Vec::new() };
     add_sources(text, before, object, &mut writer.sources);

@@ -14,6 +14,8 @@ use super::style::{column, line_start};
 #[derive(Default)]
 pub(super) struct Layout {
     pub(super) documents: BTreeMap<usize, Node>,
+    /// The anchor and the place of each alias, by the number of its document.
+    pub(super) aliases: BTreeMap<usize, Vec<(usize, usize)>>,
     /// In the order of the file.
     pub(super) comments: Vec<Range<usize>>,
 }
@@ -178,6 +180,7 @@ fn parse(text: &str, start: usize, number: &mut usize, layout: &mut Layout) -> O
                     *key = Some((range.clone(), text.get(range)?.to_owned(), false));
                     continue;
                 }
+                layout.aliases.entry(*number).or_default().push((anchor, range.start));
                 Node { start: range.start, end: range.end, anchor: 0, content: Content::Alias(anchor) }
             }
             Event::SequenceStart(style, anchor, _) => {
