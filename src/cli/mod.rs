@@ -7,9 +7,9 @@
 mod completions;
 mod crds;
 mod explain;
-mod rules;
 mod input;
 mod patch;
+mod rules;
 mod run;
 mod scan;
 
@@ -35,9 +35,9 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Scan(scan::Args),
+    Patch(patch::Args),
     Explain(explain::Args),
     Rules(rules::Args),
-    Patch(patch::Args),
     Crds(crds::Args),
     Completions(completions::Args),
 }
@@ -51,9 +51,9 @@ impl Cli {
         match self.command {
             Command::Run(args) => run::run(args),
             Command::Scan(args) => scan::run(&args),
+            Command::Patch(args) => patch::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Rules(args) => rules::run(&args),
-            Command::Patch(args) => patch::run(&args),
             Command::Crds(args) => crds::run(&args),
             Command::Completions(args) => completions::run(&args),
         }
