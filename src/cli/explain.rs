@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Error, Outcome, print_styled, scan};
+use super::{Error, Outcome, input, print_styled, scan};
 use crate::core::model::quantity::Quantity;
 use crate::manifest;
 use crate::report::{Questions, WorkloadReport, explain};
@@ -33,16 +33,16 @@ fn bytes_per_second(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
-    let policies = scan::read_policies(&args.policy)?;
+    let policies = input::policies(&args.policy)?;
     let mut questions = Questions { write_rate: args.write_rate, ..Questions::default() };
     if !args.stall.is_empty() {
         questions.stalls = args.stall.iter().copied().map(i64::from).collect();
     }
     let mut reports = Vec::new();
     let mut lost = 0;
-    for path in scan::files(&args.paths)? {
+    for path in input::files(&args.paths)? {
         let file = path.display().to_string();
-        let reading = manifest::read(&scan::bytes(&path)?);
+        let reading = manifest::read(&input::bytes(&path)?);
         for problem in &reading.problems {
             anstream::eprintln!("{file}:{}:{}: {}", problem.line, problem.column, problem.reason);
             lost += usize::from(problem.reason.loses_document());

@@ -7,6 +7,8 @@
 mod completions;
 mod crds;
 mod explain;
+mod input;
+mod patch;
 mod rules;
 mod run;
 mod scan;
@@ -33,6 +35,7 @@ pub struct Cli {
 enum Command {
     Run(run::Args),
     Scan(scan::Args),
+    Patch(patch::Args),
     Explain(explain::Args),
     Rules(rules::Args),
     Crds(crds::Args),
@@ -48,6 +51,7 @@ impl Cli {
         match self.command {
             Command::Run(args) => run::run(args),
             Command::Scan(args) => scan::run(&args),
+            Command::Patch(args) => patch::run(&args),
             Command::Explain(args) => explain::run(&args),
             Command::Rules(args) => rules::run(&args),
             Command::Crds(args) => crds::run(&args),
@@ -145,6 +149,9 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// Standard input is no file that could be changed.
+    #[error("standard input cannot be changed (--write); leave --write out, and the result goes to standard output")]
+    WriteStandardInput,
     /// A value of ours has no YAML form.
     #[error("cannot print {what} as YAML")]
     Yaml {
@@ -187,6 +194,12 @@ fn print_styled(text: &str) -> Result<(), Error> {
 fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Error::Print)
+}
+
+/// Writes a line to standard error, for people. One that is closed is no reason to stop. Names come from the input, and
+/// an escape in them is for no terminal.
+fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", line.replace(char::is_control, " "));
 }
 
 #[cfg(test)]

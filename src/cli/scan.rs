@@ -2,21 +2,20 @@
 
 mod live;
 
-use std::fs;
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
+use super::input::{self, Chosen};
 use super::{Error, Outcome, print, print_styled};
-use crate::api::{self, PolicySpec};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
-use crate::core::model::policy::{Policy, Selection, select};
+use crate::core::model::policy::Policy;
 use crate::core::model::workload::Workload;
-use crate::core::rollout::{judge, policy_problems};
+use crate::core::rollout::judge;
 use crate::manifest::{self, Document};
 use crate::report::{self, Format, Report, Source, Subject, UnreadDocument, WorkloadReport};
 
@@ -79,12 +78,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     if args.explain && args.output != Format::Table {
         return Err(Error::ExplainNeedsTable);
     }
-    let policies = read_policies(&args.policy)?;
+    let policies = input::policies(&args.policy)?;
     let keeps_subjects = args.explain || args.output.needs_subjects();
     let report = if args.live.cluster {
         live::scan(&args.live, policies, keeps_subjects)?
     } else {
-        scan(&files(&args.paths)?, &policies, keeps_subjects)?
+        scan(&input::files(&args.paths)?, &policies, keeps_subjects)?
     };
     let failing = args.fail_on.least();
     let text = report.print(args.output, failing)?;
@@ -99,48 +98,6 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     }
     let fails = report.worst().zip(failing).is_some_and(|(worst, least)| worst >= least);
     Ok(if fails { Outcome::Found } else { Outcome::Clean })
-}
-
-/// The files to scan, folders searched in the order of their names.
-pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path == Path::new("-") {
-            files.push(path.clone());
-        } else {
-            collect(path, true, &mut files)?;
-        }
-    }
-    Ok(files)
-}
-
-fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(unreadable)?;
-    if metadata.is_dir() {
-        let mut entries: Vec<PathBuf> = fs::read_dir(path)
-            .map_err(unreadable)?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<io::Result<_>>()
-            .map_err(unreadable)?;
-        entries.sort();
-        for entry in entries {
-            // Folders such as .git hold no manifests.
-            let is_hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            // A link that leads nowhere, or back up, is not what was asked for.
-            if !is_hidden && !entry.is_symlink() {
-                collect(&entry, false, files)?;
-            }
-        }
-        return Ok(());
-    }
-    let is_manifest = path
-        .extension()
-        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
-    if named || is_manifest {
-        files.push(path.to_owned());
-    }
-    Ok(())
 }
 
 /// The reasons for what is said of each database, where they were asked for.
@@ -202,20 +159,8 @@ fn scan(files: &[PathBuf], policies: &[Policy], keeps_subjects: bool) -> Result<
     Ok(report)
 }
 
-/// The bytes of a file, or of standard input.
-pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
-    } else {
-        bytes = fs::read(path).map_err(unreadable)?;
-    }
-    Ok(bytes)
-}
-
 fn scan_file(path: &Path, policies: &[Policy], keeps_subjects: bool) -> Result<FileReport, Error> {
-    let bytes = bytes(path)?;
+    let bytes = input::bytes(path)?;
     let file = path.display().to_string();
     let reading = manifest::read(&bytes);
     let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
@@ -240,36 +185,14 @@ pub(super) fn judge_document(
     let source_line = document.line;
     let positions = document.positions;
     let workload = Workload::new(document.value);
-    let defaults = PolicySpec::default();
-    let reaching = reaching(policies, workload.namespace());
-    let given = |policy: &Policy| {
-        let index = reaching.iter().position(|other| std::ptr::eq(other, policy));
-        index.and_then(|index| policies.get(index)).unwrap_or(policy).reference.to_string()
-    };
-    let mut policy = None;
-    let mut spec = &defaults;
-    let mut doubt = None;
-    match select(&workload, None, &reaching) {
-        Selection::Nothing => {}
-        Selection::Policy(selected) => {
-            policy = Some(given(selected));
-            spec = &selected.spec;
-        }
-        Selection::Conflict(several) => {
-            let names: Vec<_> = several.into_iter().map(given).collect();
-            doubt = Some(format!("{} select it, so none of them counts", names.join(" and ")));
-        }
-        Selection::Missing(named) => {
-            doubt = Some(format!("it names {named}, which was not given (--policy), so the defaults count"));
-        }
-    }
+    let Chosen { policy, spec, doubt } = input::choose(&workload, policies);
     let ownership = Ownership::read(&workload);
     let owner = (ownership.is_reapplied() || ownership.controller.is_some()).then(|| ownership.to_string());
-    let mut judgement = judge(&workload, spec);
+    let mut judgement = judge(&workload, &spec);
     if let Some(doubt) = doubt {
         judgement.message = format!("{}. {doubt}", judgement.message);
     }
-    let kept = keeps_subject.then(|| (spec.clone(), judgement.clone()));
+    let kept = keeps_subject.then(|| (spec, judgement.clone()));
     let mut report = WorkloadReport::new(
         source,
         (workload.kind(), workload.namespace(), workload.name()),
@@ -283,48 +206,6 @@ pub(super) fn judge_document(
     );
     report.subject = kept.map(|(policy, judgement)| Box::new(Subject { workload, policy, judgement }));
     report
-}
-
-/// The policies as they reach a namespace. A manifest that leaves its namespace to whoever applies it is reached by all.
-fn reaching(policies: &[Policy], namespace: &str) -> Vec<Policy> {
-    let mut policies = policies.to_vec();
-    if namespace.is_empty() {
-        for own in policies.iter_mut().filter_map(|policy| policy.reference.namespace.as_mut()) {
-            own.clear();
-        }
-    }
-    policies
-}
-
-/// Reads policies as the operator would: with their validation, and no field that nobody knows.
-pub(super) fn read_policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
-    let mut policies = Vec::new();
-    for path in files {
-        let bytes = fs::read(path).map_err(|source| Error::Read { path: path.clone(), source })?;
-        let reading = manifest::read(&bytes);
-        let wrong = |line: u32, reason: String| Error::Policy { path: path.clone(), line, reason };
-        if let Some(problem) = reading.problems.into_iter().next() {
-            return Err(wrong(problem.line, problem.reason.to_string()));
-        }
-        for document in reading.documents {
-            let kind = document.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("").to_owned();
-            if kind != "ProbePolicy" && kind != "ClusterProbePolicy" {
-                return Err(wrong(document.line, format!("{kind} is no ProbePolicy and no ClusterProbePolicy")));
-            }
-            let [namespaced, cluster] = api::definitions();
-            let definition = if kind == "ProbePolicy" { namespaced } else { cluster };
-            if let Some(field) = api::unknown_fields(&definition, &document.value).into_iter().next() {
-                return Err(wrong(document.line, format!("there is no field {field}")));
-            }
-            let policy = Policy::read(&document.value, kind == "ClusterProbePolicy")
-                .map_err(|error| wrong(document.line, error))?;
-            if let Some(problem) = policy_problems(&policy).into_iter().next() {
-                return Err(wrong(document.line, problem));
-            }
-            policies.push(policy);
-        }
-    }
-    Ok(policies)
 }
 
 /// A line on the terminal, once it takes long.

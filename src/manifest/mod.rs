@@ -12,6 +12,7 @@
 //! assert_eq!((name.line, name.column), (4, 11));
 //! ```
 
+mod edit;
 mod kind;
 mod list;
 mod mapping;
@@ -28,6 +29,7 @@ use serde_json::Value;
 
 use crate::core::model::pointer::Pointer;
 
+pub use edit::{Edited, Refused, edit};
 pub use kind::is_workload;
 pub use position::{Position, Positions};
 pub use problem::{Reason, Unread};

@@ -106,6 +106,13 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Whether a file with it is not to be changed: parts of it are not known, or it is rendered to something else.
+    pub(super) fn forbids_edits(&self) -> bool {
+        self.loses_document() || matches!(self, Self::Template { .. })
+    }
+}
+
 /// A reason at a place, before it is known which document it belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {

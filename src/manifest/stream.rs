@@ -7,7 +7,7 @@ use super::problem::{Reason, Refusal, Unread, of_parser};
 use super::tree::{Root, Tree};
 use super::{Document, MAXIMUM_DEPTH, Reading, is_workload, list, template};
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Reads all documents of a file.
 pub(super) fn read(bytes: &[u8]) -> Reading {
@@ -166,7 +166,7 @@ fn start_of(span: &Span) -> usize {
 }
 
 /// JSON documents may stand behind each other without anything between them, as `jq` prints them.
-fn begins_json(error: &ScanError, text: &str, at: usize) -> bool {
+pub(super) fn begins_json(error: &ScanError, text: &str, at: usize) -> bool {
     at > 0
         && *error.kind() == ErrorKind::ExpectedDocumentStart
         && text.get(at..).is_some_and(|rest| rest.starts_with(['{', '[']))

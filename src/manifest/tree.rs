@@ -336,7 +336,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
+pub(super) fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
     text == "<<" && (style == ScalarStyle::Plain && tag.is_none() || scalar::yaml_type(tag).as_deref() == Some("merge"))
 }
 
