@@ -9,7 +9,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -26,10 +26,14 @@ const FILES: usize = 10_000;
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // Cargo adds `--bench`, so the mode of the child comes first and by another name.
-    if let [mode, folder, ..] = arguments.as_slice()
-        && mode == "--only-parse"
-    {
-        return only_parse(Path::new(folder));
+    if let [mode, folder, ..] = arguments.as_slice() {
+        let folder = Path::new(folder);
+        match mode.to_str() {
+            Some("--only-parse") => return only_parse(folder),
+            // To look at the tree, or to scan it with something else.
+            Some("--only-write") => return tree::write(folder, FILES).map_or(ExitCode::from(2), |_| ExitCode::SUCCESS),
+            _ => {}
+        }
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,6 +49,8 @@ struct Contender {
     name: String,
     program: PathBuf,
     arguments: Vec<OsString>,
+    /// Whether it prints something for each manifest. One that gives up at the first is quick, and no measure.
+    reports: bool,
 }
 
 /// What one scan took.
@@ -60,14 +66,22 @@ fn run() -> Result<(), String> {
     let bytes = tree::write(&root, FILES).map_err(|error| format!("cannot write {}: {error}", root.display()))?;
     println!("{FILES} manifests, {} MB, {ROUNDS} rounds\n", bytes / 1_000_000);
     let contenders = contenders(&root)?;
+    for contender in contenders.iter().filter(|contender| contender.reports) {
+        prove(contender)?;
+    }
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); contenders.len()];
+    let is_watched = io::stderr().is_terminal();
     for round in 1..=ROUNDS {
         for (contender, costs) in contenders.iter().zip(&mut costs) {
-            eprint!("\rround {round} of {ROUNDS}: {:<40}", contender.name);
+            if is_watched {
+                eprint!("\rround {round} of {ROUNDS}: {:<40}", contender.name);
+            }
             costs.push(measure(contender)?);
         }
     }
-    eprint!("\r{:70}\r", "");
+    if is_watched {
+        eprint!("\r{:70}\r", "");
+    }
     print_table(&contenders, &costs);
     Ok(())
 }
@@ -77,20 +91,23 @@ fn contenders(root: &Path) -> Result<Vec<Contender>, String> {
     let peers = build_peers()?;
     let tree = root.as_os_str();
     let texts = |texts: &[&str]| texts.iter().map(OsString::from).collect::<Vec<_>>();
-    let contender = |name: &str, program: PathBuf, arguments: Vec<OsString>| Contender {
+    let contender = |name: &str, reports: bool, program: PathBuf, arguments: Vec<OsString>| Contender {
         name: name.to_owned(),
         program,
         arguments: [arguments, vec![tree.to_owned()]].concat(),
+        reports,
     };
     let mut all = vec![
         contender(
             "reprieve scan -o json",
+            true,
             PathBuf::from(env!("CARGO_BIN_EXE_reprieve")),
             texts(&["scan", "-o", "json", "--fail-on", "never"]),
         ),
-        contender("the same parser, events only", own, texts(&["--only-parse"])),
+        contender("the same parser, events only", false, own, texts(&["--only-parse"])),
         contender(
             "kubeconform, without schemas",
+            false,
             peers.join("kubeconform"),
             texts(&["-ignore-missing-schemas", "-schema-location", "/nowhere/{{.ResourceKind}}.json"]),
         ),
@@ -98,13 +115,14 @@ fn contenders(root: &Path) -> Result<Vec<Contender>, String> {
     // It takes files, and no folders.
     let mut files: Vec<OsString> = texts(&["score", "--output-format", "json"]);
     files.extend(tree::files(root).map_err(|error| format!("cannot list {}: {error}", root.display()))?);
-    all.push(Contender { name: "kube-score".to_owned(), program: peers.join("kube-score"), arguments: files });
+    let program = peers.join("kube-score");
+    all.push(Contender { name: "kube-score".to_owned(), program, arguments: files, reports: true });
     for (name, arguments) in [
         ("kube-linter", ["lint", "--format", "json"].as_slice()),
         ("polaris", ["audit", "--format", "json", "--audit-path"].as_slice()),
     ] {
         match on_path(name) {
-            Some(program) => all.push(contender(name, program, texts(arguments))),
+            Some(program) => all.push(contender(name, true, program, texts(arguments))),
             None => eprintln!("{name} is not on the PATH, so it is left out"),
         }
     }
@@ -112,7 +130,7 @@ fn contenders(root: &Path) -> Result<Vec<Contender>, String> {
         Some(program) => {
             let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/kyverno-policy.yaml");
             let arguments = vec![OsString::from("apply"), policy.into_os_string(), OsString::from("--resource")];
-            all.push(contender("kyverno, one policy", program, arguments));
+            all.push(contender("kyverno, one policy", true, program, arguments));
         }
         None => eprintln!("kyverno is not on the PATH, so it is left out"),
     }
@@ -139,6 +157,17 @@ fn build_peers() -> Result<PathBuf, String> {
 fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Runs it once to see that it does its work on the whole tree.
+fn prove(contender: &Contender) -> Result<(), String> {
+    let output = Command::new(&contender.program).args(&contender.arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{}: {error}", contender.name))?;
+    if output.stdout.len() < FILES * 10 {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{} printed next to nothing: {}", contender.name, said.trim()));
+    }
+    Ok(())
 }
 
 fn measure(contender: &Contender) -> Result<Cost, String> {

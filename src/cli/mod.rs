@@ -196,6 +196,12 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), Error> {
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(Error::Print)
 }
 
+/// Writes to standard output what is too much to be held at once.
+fn print_with(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<(), Error> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    write(&mut out).and_then(|()| out.flush()).map_err(Error::Print)
+}
+
 /// Writes a line to standard error, for people. One that is closed is no reason to stop. Names come from the input, and
 /// an escape in them is for no terminal.
 fn note(line: &str) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use super::input::{self, Chosen};
-use super::{Error, Outcome, print, print_styled};
+use super::{Error, Outcome, print, print_styled, print_with};
 use crate::core::detect::Severity;
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::Policy;
@@ -86,12 +86,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         scan(&input::files(&args.paths)?, &policies, keeps_subjects)?
     };
     let failing = args.fail_on.least();
-    let text = report.print(args.output, failing)?;
-    // Only the table has colours, and elsewhere an escape is what stood in the input.
-    if args.output == Format::Table {
-        print_styled(&(text + &explanations(&report)))?;
-    } else {
-        print(text)?;
+    match args.output {
+        // Only the table has colours, and elsewhere an escape is what stood in the input.
+        Format::Table => print_styled(&(report.print(args.output, failing)? + &explanations(&report)))?,
+        Format::Json => print_with(|out| report.write_json(out))?,
+        _ => print(report.print(args.output, failing)?)?,
     }
     if report.lost() > 0 {
         return Err(Error::Unread(report.lost()));

@@ -1,5 +1,7 @@
 //! The report as JSON, and its schema.
 
+use std::io::{self, Write};
+
 use serde_json::Value;
 
 use super::{PrintError, Report};
@@ -12,4 +14,9 @@ pub fn schema() -> Value {
 
 pub(super) fn print(report: &Report) -> Result<String, PrintError> {
     Ok(serde_json::to_string_pretty(report)? + "\n")
+}
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    out.write_all(b"\n")
 }

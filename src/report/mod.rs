@@ -14,6 +14,8 @@ mod table;
 pub mod words;
 mod yaml;
 
+use std::io::{self, Write};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -212,6 +214,14 @@ impl Report {
     /// Never, for what is in it; the type is that of the serialisers.
     pub fn print(&self, format: Format, failing: Option<Severity>) -> Result<String, PrintError> {
         format.print(self, failing)
+    }
+
+    /// The report as JSON, to a writer, piece by piece: the text of a fleet's report is as large as the report.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        json::write(self, out)
     }
 }
 
