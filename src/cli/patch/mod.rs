@@ -6,6 +6,7 @@
 mod forms;
 mod write;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -82,7 +83,7 @@ struct Fix {
 impl Fix {
     /// The rules that no longer find anything, as in `RP001, RP003`.
     fn cured(&self) -> String {
-        let rules: std::collections::BTreeSet<_> = self.plan.cured.iter().map(|(rule, _)| *rule).collect();
+        let rules: BTreeSet<_> = self.plan.cured.iter().map(|(rule, _)| *rule).collect();
         rules.into_iter().collect::<Vec<_>>().join(", ")
     }
 }
@@ -162,7 +163,9 @@ fn fix(path: PathBuf, policies: &[Policy]) -> Result<FixedFile, Error> {
             }
             (Decision::Noop, ..) => {}
             (Decision::Advise, ..) => {
-                notes.push(format!("{place}: {subject}: not patched: {}{doubt}", judgement.message));
+                let rules: BTreeSet<_> = judgement.findings.iter().map(|finding| finding.rule).collect();
+                let rules = rules.into_iter().collect::<Vec<_>>().join(", ");
+                notes.push(format!("{place}: {subject}: not patched for {rules}: {}{doubt}", judgement.message));
             }
             _ => {
                 refused += 1;
