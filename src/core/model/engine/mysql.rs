@@ -65,6 +65,7 @@ pub(super) static GALERA: Profile = Profile {
     },
     in_recovery: "refuses connections until recovery or the state transfer is over",
     clients: GALERA_CLIENTS,
+    present_while_recovering: &["/sst_in_progress", "/wsrep_recovery_verbose.log"],
     ..MYSQL_LIKE
 };
 

@@ -52,7 +52,7 @@ pub(super) fn client_port(profile: &Profile, container: &Container<'_>, hint: Op
             probed.extend(client.map(|number| (number, source.clone())));
         }
         let Some(command) = probe.exec_command() else { continue };
-        for call in Script::read(&command).calls() {
+        for call in Script::in_container(container, &command).calls() {
             if profile.client(call).is_some() && asks_elsewhere(call).is_none() {
                 let port = call.option(profile.client_port_options).and_then(port_in_address);
                 probed.extend(port.map(|number| (number, source.clone())));

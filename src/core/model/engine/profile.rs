@@ -274,6 +274,12 @@ impl Client {
         }
         self.answers.in_situation(situation)
     }
+
+    /// Whether it may be this one, with words that are known only at run time.
+    #[must_use]
+    pub fn may_match(&self, call: &Call) -> bool {
+        self.programs.contains(&call.program()) && call.may_do_more()
+    }
 }
 
 /// Whether a word is among the arguments of a call or in what is piped into it: as a whole argument, or in an expression
@@ -422,6 +428,8 @@ pub struct Profile {
     pub endpoints: &'static [Endpoint],
     /// How long a clean shutdown may take; None where it holds no data or nobody knows.
     pub shutdown: Option<Shutdown>,
+    /// Ends of paths of files that are there while it recovers: scripts look for them to be patient.
+    pub present_while_recovering: &'static [&'static str],
     /// Why its server listens where the kubelet cannot reach it, as far as the manifest tells.
     pub unreachable: fn(&Container<'_>) -> Option<String>,
     /// Containers for which something else holds, by version or settings. The first that applies counts.
@@ -454,6 +462,7 @@ impl Profile {
         clients: &[],
         endpoints: &[],
         shutdown: None,
+        present_while_recovering: &[],
         unreachable: |_| None,
         variants: &[],
     };

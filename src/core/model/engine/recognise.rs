@@ -100,7 +100,7 @@ impl<'a> Traits<'a> {
     fn of(container: &Container<'a>) -> Self {
         let mut asks = Vec::new();
         for command in ProbeKind::ALL.into_iter().filter_map(|kind| container.probe(kind)?.written_command()) {
-            let script = Script::read(&command);
+            let script = Script::in_container(container, &command);
             let here = script.calls().into_iter().filter(|call| asks_elsewhere(call).is_none());
             asks.extend(here.cloned());
         }

@@ -16,6 +16,10 @@ fn rp001_a_check_that_recovery_fails() {
     assert_eq!(liveness("redis", exec(&["redis-cli", "ping"], &json!({}))), NOTHING, "LOADING exits with 0");
     assert_eq!(
         liveness("redis", exec(&["sh", "-c", "test \"$(redis-cli ping)\" = PONG"], &json!({}))),
+        ["livenessProbe critical Safe"]
+    );
+    assert_eq!(
+        liveness("redis", exec(&["sh", "-c", "test \"$(redis-cli ping)\" = \"$WANTED\""], &json!({}))),
         ["livenessProbe warning ReportOnly"],
         "it cannot be told, which is a reason to say so"
     );
