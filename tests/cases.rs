@@ -337,6 +337,16 @@ fn ports_are_never_echoed() {
     assert_eq!(container(&server, "redis")["livenessProbe"]["tcpSocket"]["port"], "clients");
 }
 
+/// A connect that the kernel answers within a second is no reason to restart anything, and goes along with what is.
+#[test]
+fn nothing_is_restarted_for_a_socket_that_is_only_untidy() {
+    let mut workload = fixture!("same-number");
+    workload["spec"]["template"]["spec"]["containers"][0].as_object_mut().unwrap().remove("readinessProbe");
+    let run = run(&mut Server::holding(&workload), &policy(""));
+    assert!(run.applied().is_none(), "{:?}", run.found());
+    finding(&run, "RP003", "livenessProbe");
+}
+
 /// 048: dam-agents/dam#154, dam-agents/dam#155.
 #[test]
 fn what_is_taken_away_is_taken_away_by_null() {

@@ -76,7 +76,7 @@ fn a_role_check_becomes_nothing_else() {
     owned["metadata"]["annotations"] = json!({"meta.helm.sh/release-name": "db"});
     match planned(&owned, "{}", Remedy::Additive) {
         Planned::Nothing(notes) => {
-            assert!(notes.iter().any(|note| note.contains("the role that Patroni gave it decides it")), "{notes:?}");
+            assert!(notes.iter().any(|note| note.contains("it rests on the role that Patroni gave it")), "{notes:?}");
         }
         other => panic!("{other:?}"),
     }

@@ -32,8 +32,13 @@ pub fn detect(case: &Case<'_>) -> Vec<Finding> {
     for (container, database) in case.databases() {
         let is_hinted = case.policy.databases.iter().any(|hint| hint.container == container.name);
         if database.confidence == Confidence::Unsure && !is_hinted {
-            let its = findings.iter_mut().filter(|finding| finding.container == container.name);
-            for finding in its.filter(|finding| finding.applicability == Applicability::Safe) {
+            let its = || |finding: &&mut Finding| finding.container == container.name;
+            // What is most likely no server kills none.
+            for finding in findings.iter_mut().filter(its()) {
+                finding.severity = Severity::Info;
+            }
+            let is_safe = |finding: &&mut Finding| finding.applicability == Applicability::Safe;
+            for finding in findings.iter_mut().filter(its()).filter(is_safe) {
                 finding.applicability = Applicability::ReportOnly;
                 finding.fix = format!(
                     "if it is {}, say so in the policy: databases: [{{container: {}, engine: {}}}]",

@@ -11,7 +11,7 @@ use super::verify::normalised;
 use super::{Remedy, patch, record};
 use crate::api::PolicySpec;
 use crate::core::detect::rules::grace as grace_of;
-use crate::core::detect::{Applicability, Case, Finding, FindingKey, detect};
+use crate::core::detect::{Applicability, Case, Finding, FindingKey, Severity, detect};
 use crate::core::model::probe::HandlerKind;
 use crate::core::model::qos::qos_class;
 use crate::core::model::workload::{Container, ContainerList, Workload};
@@ -220,8 +220,14 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
         .filter(|finding| is_safe(finding) && !still.contains(&finding.key()))
         .map(Finding::key)
         .collect();
-    if cured.is_empty() {
-        // A restart that cures nothing is not worth having.
+    // A restart that cures nothing is not worth having, nor is one for a timeout that the kernel keeps anyway.
+    let matters = |key: &FindingKey| {
+        let is_untidy = |finding: &&Finding| {
+            matches!(finding.rule, "RP003" | "RP004") && finding.severity == Severity::Info && finding.key() == *key
+        };
+        !findings.iter().any(|finding| is_untidy(&finding))
+    };
+    if !cured.iter().any(matters) {
         return Planned::Nothing(edits.notes);
     }
     let Edits { patch: template_patch, changes, mut notes, dials } = edits;

@@ -38,8 +38,17 @@ pub fn judge(workload: &Workload, policy: &PolicySpec) -> Judgement {
         .iter()
         .map(|examined| (examined.container.name.to_owned(), examined.database.clone()))
         .collect();
-    let findings = if case.ignored == Ignored::Everything { Vec::new() } else { detect(&case) };
+    let mut findings = if case.ignored == Ignored::Everything { Vec::new() } else { detect(&case) };
     let (decision, why, plan) = decide(&case, workload, policy, &findings);
+    // "Safe" is a promise to patch. Where the whole came to something else, nobody patches it.
+    let cured = plan.as_ref().map(|plan| plan.cured.as_slice()).unwrap_or_default();
+    let is_left =
+        |finding: &&mut Finding| finding.applicability == Applicability::Safe && !cured.contains(&finding.key());
+    if matches!(decision, Decision::Patch | Decision::Advise) {
+        for finding in findings.iter_mut().filter(is_left) {
+            finding.applicability = Applicability::ReportOnly;
+        }
+    }
     Judgement {
         containers,
         ignored: case.left_out(),

@@ -63,7 +63,7 @@ fn killer(container: &Container<'_>, database: &Database, probe: Probe<'_>, what
         _ => kill_budget(probe).earliest,
     };
     let message = format!(
-        "{what} decides the {} probe ({because}): this server may be well and is killed after {seconds} s",
+        "the {} probe rests on {what} ({because}): this server may be well and is killed after {seconds} s",
         probe.kind.word()
     );
     let can_replace = can_replace(container, database, probe);
@@ -113,7 +113,7 @@ fn deadlock(workload: &Workload, container: &Container<'_>, what: &str) -> Optio
         return None;
     }
     let message = format!(
-        "{what} decides readiness, and the {} pods are started one after the other (OrderedReady): after a full stop the first waits for others that are created only when it is ready",
+        "readiness rests on {what}, and the {} pods are started one after the other (OrderedReady): after a full stop the first waits for others that are created only when it is ready",
         workload.replicas()
     );
     let fix = "podManagementPolicy: Parallel (recreate the StatefulSet with kubectl delete --cascade=orphan), or a readiness about this server alone";

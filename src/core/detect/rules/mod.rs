@@ -74,7 +74,7 @@ pub static RULES: [Rule; 19] = [
 /// Why the check of a probe must not become another probe's too; None where it may.
 #[must_use]
 pub(crate) fn unfit_to_repeat(container: &Container<'_>, database: &Database, probe: Probe<'_>) -> Option<String> {
-    let depends_on = database.meaning(container, probe).depends_on.map(|what| format!("{what} decides it"));
+    let depends_on = database.meaning(container, probe).depends_on.map(|what| format!("it rests on {what}"));
     depends_on.or_else(|| probe_without_check::emptiness(container, database, probe))
 }
 

@@ -73,7 +73,7 @@ fn fault(container: &Container<'_>, database: &Database, probe: Probe<'_>) -> Op
         return Some((what, severity));
     }
     if let Some(because) = dials_nobody(container, database, probe) {
-        return Some((format!("fails always, because it dials the pod's IP: {because}"), fails_always));
+        return Some((format!("fails always: {because}"), fails_always));
     }
     let meaning = database.meaning(container, probe);
     if meaning.check == Check::Other {
@@ -122,5 +122,9 @@ fn dials_nobody(container: &Container<'_>, database: &Database, probe: Probe<'_>
     let dialled = resolve_port(container, probe.port()?)?;
     let has_host = handler.get("host").is_some_and(|host| !host.is_null());
     let is_client_port = matches!(&database.port, ClientPort::Known { number, .. } if *number == dialled);
+    let host = handler.get("host").and_then(Value::as_str).unwrap_or("");
+    if host == "localhost" || host.starts_with("127.") || host == "::1" {
+        return Some(format!("its host {host} is the node's own, since it is the kubelet that dials"));
+    }
     database.unreachable.clone().filter(|_| is_client_port && !has_host)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::Call;
 use super::expand::Field;
 use super::program::SHELLS;
-use super::read::read_text;
+use super::read_again;
 use super::tree::{List, Node, Operation, Piece, Redirect, Simple, Word};
 use super::value::Value;
 use super::wrappers::{Unwrapped, unwrap};
@@ -22,7 +22,7 @@ fn of_fields(fields: Vec<Field>, depth: usize) -> String {
     let command = unwrap(fields);
     if depth < MAX_DEPTH
         && let Some((text, rest)) = shell_text(&command)
-        && let Some(list) = text.value.known().and_then(read_text)
+        && let Some(list) = text.value.known().and_then(read_again)
     {
         let mut form = of_list(&list, depth + 1);
         for word in rest {
@@ -181,7 +181,7 @@ fn calls_in_fields(fields: Vec<Field>, depth: usize, calls: &mut Vec<Call>) {
     let command = unwrap(fields);
     if let Some((text, _)) = shell_text(&command) {
         if depth < MAX_DEPTH
-            && let Some(list) = text.value.known().and_then(read_text)
+            && let Some(list) = text.value.known().and_then(read_again)
         {
             calls_in_list(&list, depth + 1, calls);
         }

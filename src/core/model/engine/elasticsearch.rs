@@ -120,7 +120,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
 
 /// `http.host` or `network.host` with loopback only, from the environment or `-E`.
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     ["http.host", "network.host"].into_iter().find_map(|setting| {
         let argument = format!("-E{setting}");
         let in_environment = || container.environment().find_map(|(name, value)| value.filter(|_| name == setting));

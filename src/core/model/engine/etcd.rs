@@ -128,7 +128,7 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
 
 /// Client URLs with loopback addresses or unix sockets only.
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     let in_environment =
         || container.environment().find_map(|(name, value)| value.filter(|_| name == "ETCD_LISTEN_CLIENT_URLS"));
     // The option beats the variable.

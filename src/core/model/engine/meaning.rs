@@ -189,12 +189,15 @@ impl Database {
             Meaning::new(during_recovery, because, Check::Client)
         } else if let Some(check) = calls.iter().find(|call| is_process_check(call)) {
             Meaning::new(during_recovery, format!("{} only looks for a process", check.program()), Check::Process)
-        } else if let Some(call) = calls.iter().find(|call| is_script_file(&call.path)) {
-            Meaning::new(during_recovery, format!("the text of {} is not in the pod spec", call.path), Check::Script)
+        } else if let Some(call) = calls.iter().find(|call| script_file(call).is_some()) {
+            let file = script_file(call).unwrap_or(&call.path);
+            Meaning::new(during_recovery, format!("the text of {file} is not in the pod spec"), Check::Script)
         } else {
             Meaning::new(during_recovery, "it asks nothing of the server that is known here", Check::Other)
         };
-        if outcome(Situation::Alone) == Outcome::Fails {
+        // What fails also when all is well tells of nothing else.
+        let serves = outcome(Situation::Serving) != Outcome::Fails;
+        if serves && outcome(Situation::Alone) == Outcome::Fails {
             let named = calls.iter().find_map(|call| self.depends_on(container, call));
             meaning.depends_on = Some(named.unwrap_or("other servers").to_owned());
         } else if let Some(host) =
@@ -202,10 +205,10 @@ impl Database {
         {
             meaning.depends_on = Some(format!("the server at {host}"));
         }
-        meaning.needs_login = outcome(Situation::LoginRefused) == Outcome::Fails;
-        meaning.always = match (outcome(Situation::Serving), outcome(Situation::Down)) {
-            (_, Outcome::Passes) => Some(Outcome::Passes),
-            (Outcome::Fails, _) => Some(Outcome::Fails),
+        meaning.needs_login = serves && outcome(Situation::LoginRefused) == Outcome::Fails;
+        meaning.always = match outcome(Situation::Down) {
+            _ if !serves => Some(Outcome::Fails),
+            Outcome::Passes => Some(Outcome::Passes),
             _ => None,
         };
         meaning.runtime = calls.iter().map(|call| self.runtime(container, call)).max().unwrap_or_default();
@@ -219,7 +222,7 @@ impl Database {
         if self.is_client(call) && asks_elsewhere(call).is_some() {
             return Some(UNKNOWN);
         }
-        if let Some(answer) = self.client_answer(call, situation) {
+        if let Some(answer) = self.client_answer(container, call, situation) {
             return Some(answer);
         }
         if let Some(answer) = self.request(call, situation) {
@@ -242,10 +245,15 @@ impl Database {
 
     /// What one of the engine's clients does. Where the call may ask something that is known only at run time, it is
     /// what all of them do that it may be.
-    fn client_answer(&self, call: &Call, situation: Situation) -> Option<Answer> {
+    fn client_answer(&self, container: &Container<'_>, call: &Call, situation: Situation) -> Option<Answer> {
+        let uses_login_of_environment = container.environment().any(|(name, _)| LOGIN_ENVIRONMENT.contains(&name));
         let mut answer: Option<Answer> = None;
         for client in self.profile.clients.iter().filter(|client| client.matches(call) || client.may_match(call)) {
-            let this = client.answer(call, situation);
+            let this = if uses_login_of_environment {
+                client.answers.in_situation(situation)
+            } else {
+                client.answer(call, situation)
+            };
             answer = Some(match answer {
                 None => this,
                 Some(before) => Answer {
@@ -332,6 +340,9 @@ impl World for Asked<'_> {
     }
 }
 
+/// Variables from which clients take a password without being told.
+const LOGIN_ENVIRONMENT: [&str; 3] = ["REDISCLI_AUTH", "MYSQL_PWD", "PGPASSWORD"];
+
 /// Path and query of what `curl` or `wget` asks.
 fn requested_path(call: &Call) -> Option<&str> {
     if !matches!(call.program(), "curl" | "wget") {
@@ -367,6 +378,16 @@ fn is_process_check(call: &Call) -> bool {
     }
 }
 
-fn is_script_file(path: &str) -> bool {
-    path.starts_with('/') || path.starts_with("./") || path.to_ascii_lowercase().ends_with(".sh")
+/// The file that a call runs: itself, or what it gives to an interpreter.
+fn script_file(call: &Call) -> Option<&str> {
+    let is_file = |path: &str| {
+        path.starts_with('/')
+            || path.starts_with("./")
+            || [".sh", ".py", ".pl", ".rb", ".js"].iter().any(|end| path.to_ascii_lowercase().ends_with(end))
+    };
+    let interpreter = call.program().trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if matches!(interpreter, "python" | "perl" | "ruby" | "node") {
+        return call.arguments.iter().map(String::as_str).find(|argument| is_file(argument));
+    }
+    is_file(&call.path).then_some(call.path.as_str())
 }

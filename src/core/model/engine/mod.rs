@@ -224,11 +224,17 @@ fn asks_elsewhere(call: &super::command::Call) -> Option<&str> {
     let host = dialled().or_else(endpoint).or_else(|| call.option(&["-h", "--host"])).or_else(in_url)?;
     let is_local = host.is_empty()
         || host.starts_with(['/', '@', '-'])
-        || host.contains('$')
+        || (host.contains('$') && !names_another(host))
         || host.eq_ignore_ascii_case("localhost")
         || host.starts_with("127.")
         || matches!(host, "::1" | "::" | "0.0.0.0");
     (!is_local).then_some(host)
+}
+
+/// `$POSTGRES_HOST` is where a client finds its server; `$POD_IP`, `$HOSTNAME` and the like are the pod's own.
+fn names_another(host: &str) -> bool {
+    let name = host.trim_start_matches(['$', '{', '(']).trim_end_matches(['}', ')']);
+    name.ends_with("_HOST") && !name.contains("LISTEN") && !name.contains("BIND")
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ fn is_loopback(address: &str) -> bool {
 
 /// `--bind_ip` with loopback only, and its default, which the image's entrypoint replaces but a command does not.
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     if arguments.contains(&"--bind_ip_all") {
         return None;
     }

@@ -123,7 +123,8 @@ const SHELL: Client = Client {
 };
 const MYSQL_SHELL: Client = Client { programs: &["mysqlsh"], runtime: Runtime::Python, ..SHELL };
 
-const CLIENTS: &[Client] = &[PING, SHELL, MYSQL_SHELL];
+// An image of MariaDB may well run Galera, and what asks for it says so.
+const CLIENTS: &[Client] = GALERA_CLIENTS;
 
 /// What decides a question about the cluster.
 const PRIMARY_COMPONENT: &str = "whether the cluster has a primary component";
@@ -253,7 +254,7 @@ const SHUTDOWN: Shutdown =
     Shutdown { seconds: 120, because: "flushes the buffer pool, which takes as long as the disk needs" };
 
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     if arguments.contains(&"--skip-networking") {
         return Some("--skip-networking: the server listens on a unix socket only".to_owned());
     }

@@ -75,7 +75,7 @@ pub(super) static NATS: Profile = Profile {
 };
 
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     let address = option_value(&arguments, &["-a", "--addr", "--net"])?;
     (address == "localhost" || address.starts_with("127."))
         .then(|| format!("it listens on {address}: nothing answers on the pod's IP"))

@@ -141,7 +141,7 @@ fn is_storage(container: &Container<'_>) -> bool {
 }
 
 fn listens_on_loopback(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     let address = option_value(&arguments, &["--web.listen-address"])?;
     (address.starts_with("localhost") || address.starts_with("127.") || address.starts_with("[::1]"))
         .then(|| format!("--web.listen-address is {address}: nothing answers on the pod's IP"))

@@ -81,7 +81,8 @@ pub(super) fn client_port(profile: &Profile, container: &Container<'_>, hint: Op
     }
     let stated = container.environment().find_map(|(name, value)| {
         profile.port_environment.contains(&name).then_some(())?;
-        Some((port_in_address(value?)?, name))
+        // A zero switches that one off, here too.
+        Some((port_in_address(value?).filter(|number| *number != 0)?, name))
     });
     if let Some((number, name)) = stated {
         return known(number, format!("the environment variable {name}"));

@@ -130,7 +130,7 @@ const PATRONI: &[Endpoint] = &[
 
 /// `listen_addresses` empty or loopback: `-c listen_addresses=localhost`, `-h 127.0.0.1`, `--listen_addresses=`.
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
     let setting = arguments.iter().find_map(|word| {
         let word = word.strip_prefix("--").unwrap_or(word);
         word.strip_prefix("listen_addresses=").or_else(|| word.strip_prefix("-clisten_addresses="))

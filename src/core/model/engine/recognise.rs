@@ -73,6 +73,9 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
 /// Names of ports that tell nothing of who listens.
 const ANYBODYS: [&str; 10] = ["http", "https", "web", "api", "rest", "client", "clients", "server", "service", "grpc"];
 
+/// The ends of variables that tell a client where its server is. A server needs none.
+const FOUND_BY_CLIENTS: [&str; 6] = ["_HOST", "_HOSTNAME", "_URL", "_URI", "_DSN", "_ADDR"];
+
 const CERTAIN: u32 = 10;
 const PROBABLE: u32 = 5;
 
@@ -230,7 +233,10 @@ impl<'a> Clues<'a> {
         let image = profile.images.iter().filter(|pattern| !traits.stands_beside && traits.has_image(pattern));
         // The tag outweighs the name: influxdb:3-core is another server than influxdb:2.
         let image = image.map(|pattern| if pattern.contains(':') { CERTAIN + 1 } else { CERTAIN }).max();
-        let is_known = |name: &&&str| profile.environment.iter().any(|pattern| matches_pattern(pattern, name));
+        let is_known = |name: &&&str| {
+            !FOUND_BY_CLIENTS.iter().any(|end| name.ends_with(end))
+                && profile.environment.iter().any(|pattern| matches_pattern(pattern, name))
+        };
         let mut known = traits.environment.iter().filter(is_known).copied();
         let is_data = |path: &&&str| profile.data_paths.iter().any(|data| is_within(path, data));
         let is_its_port = |(name, number): &&(Option<&str>, i64)| {

@@ -6,7 +6,7 @@ use super::profile::{
     Variant, fails_with, prints,
 };
 use crate::api::Engine;
-use crate::core::model::command::Script;
+use crate::core::model::command::{Script, option_value};
 use crate::core::model::probe::{Probe, ProbeKind};
 use crate::core::model::workload::Container;
 
@@ -110,7 +110,14 @@ const REDIS_LIKE: Profile = Profile {
     ruled_out_by: &["--sentinel", "redis-sentinel", "valkey-sentinel"],
     port: 6379,
     port_names: &["redis", "tcp-redis", "valkey", "tcp-valkey", "keydb", "client"],
-    port_environment: &["REDIS_PORT", "REDIS_PORT_NUMBER", "VALKEY_PORT_NUMBER", "KEYDB_PORT_NUMBER"],
+    port_environment: &[
+        "REDIS_PORT",
+        "REDIS_PORT_NUMBER",
+        "REDIS_TLS_PORT_NUMBER",
+        "VALKEY_PORT_NUMBER",
+        "VALKEY_TLS_PORT_NUMBER",
+        "KEYDB_PORT_NUMBER",
+    ],
     port_arguments: &["--port", "--tls-port"],
     client_port_options: &["-p"],
     other_ports: &[OtherPort {
@@ -132,7 +139,11 @@ const REDIS_LIKE: Profile = Profile {
     ..Profile::BLANK
 };
 
-const CLI: Client = Client { programs: &["redis-cli", "valkey-cli", "keydb-cli"], ..Client::ANY };
+const CLI: Client = Client {
+    programs: &["redis-cli", "valkey-cli", "keydb-cli"],
+    login_options: &["-a", "--pass", "--user"],
+    ..Client::ANY
+};
 const LOADING: &str = "LOADING Redis is loading the dataset in memory";
 const NOAUTH: &str = "NOAUTH Authentication required.";
 /// An error reply is printed, and the exit code is 0.
@@ -275,7 +286,11 @@ pub(super) const SCRIPTS: &[KnownScript] = &[
 
 /// `--bind 127.0.0.1 ::1`: every address up to the next option.
 fn unreachable(container: &Container<'_>) -> Option<String> {
-    let arguments = container.command_line();
+    let arguments = super::listen::words(container);
+    let port = |name: &str| option_value(&arguments, &[name]);
+    if port("--port") == Some("0") && port("--tls-port").is_none_or(|port| port == "0") {
+        return Some("--port is 0: the server listens on a unix socket only".to_owned());
+    }
     let start = arguments.iter().position(|argument| *argument == "--bind")?;
     let addresses: Vec<&str> = arguments
         .iter()

@@ -178,10 +178,11 @@ fn rp015_a_login_that_kills() {
     let both = with("mysql", &json!({"livenessProbe": status, "startupProbe": status}));
     assert_eq!(found("RP015", &both), ["livenessProbe warning ReportOnly"], "one word is enough");
     assert_eq!(
-        of("redis", "livenessProbe", &["redis-cli", "-e", "ping"]),
+        of("redis", "livenessProbe", &["redis-cli", "-a", "$P", "-e", "ping"]),
         ["livenessProbe warning Safe"],
         "with RP001"
     );
+    assert_eq!(of("redis", "livenessProbe", &["redis-cli", "-e", "ping"]), NOTHING, "it has no password");
 }
 
 #[test]

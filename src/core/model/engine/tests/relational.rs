@@ -81,10 +81,11 @@ fn redis_and_its_kin_answer_while_they_load() {
             image,
             &[
                 (json!(format!("{cli} ping")), "passes"),
-                (json!(format!("{cli} -e ping")), "fails login"),
-                (json!(format!("{cli} ping | grep PONG")), "fails login"),
-                (json!(format!("{cli} ping | grep -E 'PONG|LOADING'")), "passes login"),
-                (json!(format!("{cli} info replication | grep master_link_status:up")), "fails login others"),
+                (json!(format!("{cli} -e ping")), "fails"),
+                (json!(format!("{cli} -a $PASSWORD ping | grep PONG")), "fails login"),
+                (json!(format!("{cli} ping | grep PONG")), "fails"),
+                (json!(format!("{cli} ping | grep -E 'PONG|LOADING'")), "passes"),
+                (json!(format!("{cli} info replication | grep master_link_status:up")), "fails others"),
                 (json!("/health/ping_liveness_local.sh 5"), "passes login"),
                 (json!("/scripts/ping_readiness_local.sh 1"), "fails login"),
                 (json!("/health/ping_liveness_local_and_master.sh 5"), "passes login others"),
@@ -95,7 +96,7 @@ fn redis_and_its_kin_answer_while_they_load() {
     verdicts(
         "bitnami/redis-sentinel:8",
         &[
-            (json!("redis-cli -p 26379 ping | grep -q PONG"), "passes login"),
+            (json!("redis-cli -p 26379 ping | grep -q PONG"), "passes"),
             (json!("/health/ping_sentinel.sh 5"), "passes login"),
         ],
     );
@@ -109,7 +110,7 @@ fn dragonfly_is_reported_until_somebody_measures_it() {
             image,
             &[
                 (json!("/usr/local/bin/healthcheck.sh"), "unknown"),
-                (json!("redis-cli ping | grep PONG"), "unknown login"),
+                (json!("redis-cli ping | grep PONG"), "unknown"),
                 (json!({"tcpSocket": {"port": 6379}}), "unknown"),
             ],
         );
@@ -119,7 +120,7 @@ fn dragonfly_is_reported_until_somebody_measures_it() {
 #[test]
 fn a_redis_image_that_is_asked_on_the_sentinels_port_runs_a_sentinel() {
     let asked = probed("redis:7", &json!("redis-cli -p 26379 ping | grep -q PONG"));
-    assert_eq!((seen(&asked).as_str(), verdict(&asked).as_str()), ("Certain Sentinel", "passes login"));
+    assert_eq!((seen(&asked).as_str(), verdict(&asked).as_str()), ("Certain Sentinel", "passes"));
     let declared = json!({"name": "a", "image": "valkey/valkey:9", "ports": [{"containerPort": 26379}]});
     assert_eq!(seen(&declared), "Certain Sentinel");
     let both = json!({"name": "a", "image": "redis:7", "ports": [{"containerPort": 6379}, {"containerPort": 26379}]});
