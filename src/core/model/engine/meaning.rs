@@ -9,6 +9,7 @@ use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, U
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
 use crate::api::Engine;
 use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script, World};
+use crate::core::model::files::File;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
 use crate::core::model::workload::Container;
 
@@ -190,7 +191,14 @@ impl Database {
         } else if let Some(check) = calls.iter().find(|call| is_process_check(call)) {
             Meaning::new(during_recovery, format!("{} only looks for a process", check.program()), Check::Process)
         } else if let Some(call) = calls.iter().find(|call| is_script_file(&call.path)) {
-            Meaning::new(during_recovery, format!("the text of {} is not in the pod spec", call.path), Check::Script)
+            let because = match container.look_up(&call.path) {
+                File::Hidden { config_map, because } => {
+                    let why = because.unwrap_or("which is not given");
+                    format!("the text of {} is in the ConfigMap {config_map}, {why}", call.path)
+                }
+                File::Text(_) | File::Other => format!("the text of {} is not in the pod spec", call.path),
+            };
+            Meaning::new(during_recovery, because, Check::Script)
         } else {
             Meaning::new(during_recovery, "it asks nothing of the server that is known here", Check::Other)
         };
