@@ -344,7 +344,7 @@ fn nothing_is_restarted_for_a_socket_that_is_only_untidy() {
     workload["spec"]["template"]["spec"]["containers"][0].as_object_mut().unwrap().remove("readinessProbe");
     let run = run(&mut Server::holding(&workload), &policy(""));
     assert!(run.applied().is_none(), "{:?}", run.found());
-    finding(&run, "RP003", "livenessProbe");
+    finding(&run, "RP004", "livenessProbe");
 }
 
 /// 048: dam-agents/dam#154, dam-agents/dam#155.

@@ -132,6 +132,7 @@ fn the_operator_may_do_this_and_nothing_else() {
         }
     }
     let expected = [
+        ("/configmaps", "get"),
         ("/namespaces", "get list watch"),
         ("/nodes", "get"),
         ("/pods", "get list watch create"),

@@ -14,7 +14,8 @@ use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
-use reprieve::cluster::{CallError, Changed, Cluster, Health, Kind, WatchState, patience, watch};
+use reprieve::cluster::{CallError, Changed, Cluster, ConfigMaps, Health, Kind, WatchState, patience, watch};
+use reprieve::core::model::workload::Workload;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -284,4 +285,56 @@ async fn a_list_that_fails_says_why_and_keeps_what_was_read() {
     let error = cluster.list(Kind::ProbePolicy, None, |_| read += 1).await.unwrap_err();
     assert!(matches!(error, CallError::Gone(_)), "a server without the custom resource: {error:?}");
     assert_eq!(read, 1);
+}
+
+/// A workload whose probe runs a script of the config map `checks`, which runs one of `library`.
+fn with_script() -> Workload {
+    Workload::new(
+        json!({"kind": "StatefulSet", "metadata": {"namespace": "db", "name": "a"}, "spec": {"template": {"spec": {
+            "containers": [{"name": "a", "livenessProbe": {"exec": {"command": ["/checks/alive.sh"]}},
+                "volumeMounts": [{"name": "c", "mountPath": "/checks"}, {"name": "l", "mountPath": "/lib"}, {"name": "s", "mountPath": "/etc/a"}]}],
+            "volumes": [{"name": "c", "configMap": {"name": "checks"}}, {"name": "l", "configMap": {"name": "library"}},
+                {"name": "s", "configMap": {"name": "settings"}}],
+        }}}}),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn config_maps_that_probes_run_are_read_by_name_and_no_others() {
+    let map = |name: &str, data: Value| {
+        json_answer(200, &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}))
+    };
+    let script = vec![
+        map("checks", json!({"alive.sh": "#!/bin/sh\n. /lib/all.sh\n"})),
+        map("library", json!({"all.sh": "true\n"})),
+    ];
+    let (cluster, sent) = api(script);
+    let mut config_maps = ConfigMaps::default();
+    let read = config_maps.read_for(&cluster, with_script()).await.unwrap();
+    assert_eq!(read.containers()[0].file("/lib/all.sh"), Some("true\n"));
+    config_maps.read_for(&cluster, with_script()).await.unwrap();
+    let asked: Vec<_> = sent.lock().unwrap().iter().map(|sent| format!("{} {}", sent.method, sent.uri)).collect();
+    let at = "/api/v1/namespaces/db/configmaps";
+    assert_eq!(asked, [format!("GET {at}/checks"), format!("GET {at}/library")], "each once, and no settings");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_config_map_that_may_not_be_read_is_said_and_a_silent_server_is_no_answer() {
+    use reprieve::core::model::files::File;
+    let why = |workload: &Workload| match workload.containers()[0].look_up("/checks/alive.sh") {
+        File::Hidden { because, .. } => because.unwrap_or("").to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let details = json!({"name": "checks", "kind": "configmaps"});
+    let cannot =
+        r#"configmaps "checks" is forbidden: User "system:serviceaccount:a:b" cannot get resource "configmaps""#;
+    let (cluster, _) = api(vec![refusal(403, "Forbidden", cannot, &details)]);
+    let read = ConfigMaps::default().read_for(&cluster, with_script()).await.unwrap();
+    assert_eq!(why(&read), "which may not be read: get configmaps in the namespace db is not granted");
+    let (cluster, _) = api(vec![refusal(404, "NotFound", "not found", &details)]);
+    let read = ConfigMaps::default().read_for(&cluster, with_script()).await.unwrap();
+    assert_eq!(why(&read), "which is not there in the namespace db");
+    let (cluster, _) = api((0..10).map(|_| refusal(503, "ServiceUnavailable", "etcd", &details)).collect());
+    let failed = ConfigMaps::default().read_for(&cluster, with_script()).await;
+    assert!(matches!(failed, Err(CallError::Unavailable { .. })), "{failed:?}");
 }

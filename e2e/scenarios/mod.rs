@@ -64,6 +64,7 @@ pub fn all() -> Vec<Scenario> {
         on_own_control_plane(permissions::watching_pods_is_missed_by_name),
         on_own_control_plane(permissions::reading_nodes_is_missed_by_name),
         on_own_control_plane(permissions::listing_namespaces_is_missed_by_name),
+        on_own_control_plane(permissions::an_opaque_script_becomes_known_through_its_config_map),
         on_own_control_plane(permissions::without_events_it_still_patches),
         on_any_cluster(permissions::without_policies_to_list_it_ends_and_says_what_to_do),
         on_any_cluster(permissions::the_operator_itself_cannot_create_a_pod),

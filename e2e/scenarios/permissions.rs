@@ -6,9 +6,9 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-use super::databases::{container, create, live, registry_database, registry_policy};
+use super::databases::{change, container, create, live, plain_policy, postgresql, registry_database, registry_policy};
 use super::fixtures::{pod_named, status_of};
-use super::stage::{NAME, Stage, must_say, text};
+use super::stage::{NAME, Stage, findings, must_say, text};
 use crate::harness::account::{Account, may};
 use crate::harness::operator::{Operator, access, apply, rules_without};
 use crate::harness::wait::{eventually, eventually_within};
@@ -105,6 +105,40 @@ pub async fn listing_namespaces_is_missed_by_name(cluster: &Cluster) -> Result<(
         Ok(container(&far)["livenessProbe"]["tcpSocket"].is_object().then_some(()))
     })
     .await?;
+    operator.stop().await
+}
+
+/// A script that may not be read is no reason to stop: the finding says what is missing, and once that is granted the
+/// script is judged by its text.
+pub async fn an_opaque_script_becomes_known_through_its_config_map(cluster: &Cluster) -> Result<(), Failure> {
+    let mut stage = Stage::open(cluster, "config-map").await?;
+    let data = json!({"alive.sh": "#!/bin/sh\nanswer=$(pg_isready -h 127.0.0.1)\ncase \"$answer\" in\n*accepting*) exit 0 ;;\nesac\nexit 1\n"});
+    stage.has(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "checks"}, "data": data})).await?;
+    let mut database = postgresql(NAME);
+    let spec = &mut database["spec"]["template"]["spec"];
+    spec["volumes"] = json!([{"name": "checks", "configMap": {"name": "checks", "defaultMode": 0o755}}]);
+    spec["containers"][0]["volumeMounts"] = json!([{"name": "checks", "mountPath": "/checks"}]);
+    spec["containers"][0]["livenessProbe"] = json!({"exec": {"command": ["/checks/alive.sh"]}, "timeoutSeconds": 5});
+    stage.run(database).await?;
+    stage.policy(plain_policy("Audit")).await?;
+    let account = account_without(&stage, "get", "configmaps").await?;
+    let operator = stage.operator_as(&account).await?;
+
+    let why =
+        format!("ConfigMap checks, which may not be read: get configmaps in the namespace {}", stage.namespace.name());
+    stage.says("the script unread", |entry| findings(entry, "RP002").iter().any(|found| found.contains(&why))).await?;
+
+    account.allow_everywhere(vec![may(&["get"], "", &["configmaps"])]).await?;
+    // It is looked at again when it changes, or after a while.
+    change(&stage.namespace, NAME, &json!({"metadata": {"labels": {"look": "again"}}})).await?;
+    stage
+        .says("the script read", |entry| {
+            let reads = findings(entry, "RP001").iter().any(|found| found.contains("it runs pg_isready"));
+            reads && findings(entry, "RP002").is_empty()
+        })
+        .await?;
+    assert!(stage.patches().is_empty(), "an audit writes nothing");
+    stage.only_harmless_writes()?;
     operator.stop().await
 }
 

@@ -38,7 +38,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     if !args.stall.is_empty() {
         questions.stalls = args.stall.iter().copied().map(i64::from).collect();
     }
-    let mut reports = Vec::new();
+    let mut documents = Vec::new();
+    let mut config_maps = input::ConfigMaps::default();
     let mut lost = 0;
     for path in input::files(&args.paths)? {
         let file = path.display().to_string();
@@ -47,10 +48,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
             anstream::eprintln!("{file}:{}:{}: {}", problem.line, problem.column, problem.reason);
             lost += usize::from(problem.reason.loses_document());
         }
-        for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
-            reports.push(scan::judge_document(&file, document, &policies, true));
+        for mut document in reading.documents {
+            if manifest::is_workload(&document.value) {
+                documents.push((file.clone(), document));
+            } else {
+                config_maps.take(&mut document.value);
+            }
         }
     }
+    let judge = |(file, document): (String, _)| scan::judge_document(&file, document, &policies, &config_maps, true);
+    let reports: Vec<WorkloadReport> = documents.into_iter().map(judge).collect();
     let chosen: Vec<&WorkloadReport> = match &args.workload {
         Some(wanted) => reports.iter().filter(|report| report.is_called(wanted)).collect(),
         None => reports.iter().filter(|report| report.has_database()).collect(),

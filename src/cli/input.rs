@@ -1,11 +1,15 @@
 //! What subcommands read: manifests in files and folders, and the policies for them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::Error;
 use crate::api::{self, PolicySpec};
+use crate::core::model::files::{ConfigMap, Files};
 use crate::core::model::policy::{Policy, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::policy_problems;
@@ -68,6 +72,68 @@ pub(super) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// The `ConfigMap`s in what was read, by namespace and name. A manifest without a namespace goes with those without.
+#[derive(Default)]
+pub(super) struct ConfigMaps(BTreeMap<String, BTreeMap<String, ConfigMap>>);
+
+impl ConfigMaps {
+    /// Takes what it needs out of a document, where that is a `ConfigMap`.
+    pub(super) fn take(&mut self, document: &mut Value) {
+        let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned();
+        if text("/kind") == "ConfigMap" && text("/apiVersion") == "v1" {
+            let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+            self.add(namespace, name, ConfigMap::read(document));
+        }
+    }
+
+    /// The same, from a document that is needed as it is.
+    pub(super) fn copy(&mut self, document: &Value) {
+        if document.get("kind").and_then(Value::as_str) == Some("ConfigMap") {
+            self.take(&mut document.clone());
+        }
+    }
+
+    /// All of both.
+    pub(super) fn extend(&mut self, more: Self) {
+        for (namespace, maps) in more.0 {
+            for (name, map) in maps {
+                self.add(namespace.clone(), name, map);
+            }
+        }
+    }
+
+    fn add(&mut self, namespace: String, name: String, map: ConfigMap) {
+        let named = self.0.entry(namespace).or_default();
+        // Two of one name, as of two overlays: nobody can tell which one counts, unless they are the same.
+        let map = match named.remove(&name) {
+            Some(other) if other != map => ConfigMap::Hidden("of which there are several in what was read".to_owned()),
+            _ => map,
+        };
+        named.insert(name, map);
+    }
+
+    /// What a workload is to be read with.
+    pub(super) fn files_for(&self, workload: &Workload) -> Files {
+        let named = self.0.get(workload.namespace());
+        let mut files = Files::default();
+        loop {
+            // Scripts name other scripts.
+            let wanted = workload.config_maps_of_probes(&files);
+            let known: Files = wanted
+                .into_iter()
+                .map(|name| {
+                    let map = named.and_then(|named| named.get(&name)).cloned();
+                    (name, map.unwrap_or_else(|| ConfigMap::Hidden("which is not in what was read".to_owned())))
+                })
+                .collect();
+            if known == files {
+                return files;
+            }
+            files = known;
+        }
+    }
+}
+
 /// Reads policies as the operator would: with their validation, and no field that nobody knows.
 pub(super) fn policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
     let mut policies = Vec::new();
@@ -79,7 +145,7 @@ pub(super) fn policies(files: &[PathBuf]) -> Result<Vec<Policy>, Error> {
             return Err(wrong(problem.line, problem.reason.to_string()));
         }
         for document in reading.documents {
-            let kind = document.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("").to_owned();
+            let kind = document.value.get("kind").and_then(Value::as_str).unwrap_or("").to_owned();
             if kind != "ProbePolicy" && kind != "ClusterProbePolicy" {
                 return Err(wrong(document.line, format!("{kind} is no ProbePolicy and no ClusterProbePolicy")));
             }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use super::input::{self, Chosen};
+use super::input::{self, Chosen, ConfigMaps};
 use super::{Error, Outcome, print, print_styled, print_with};
 use crate::core::detect::Severity;
+use crate::core::model::files::Files;
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::Policy;
 use crate::core::model::workload::Workload;
@@ -111,7 +112,15 @@ fn explanations(report: &Report) -> String {
 struct FileReport {
     documents: usize,
     unread: Vec<UnreadDocument>,
-    workloads: Vec<WorkloadReport>,
+    workloads: Vec<Judged>,
+    config_maps: ConfigMaps,
+}
+
+/// A workload of a file.
+enum Judged {
+    Now(Box<WorkloadReport>),
+    /// Its probes run scripts of `ConfigMap`s, which may stand in any file.
+    Later(Document),
 }
 
 /// Scans the files on all processors, one file at a time on each, and keeps their order.
@@ -146,13 +155,23 @@ fn scan(files: &[PathBuf], policies: &[Policy], keeps_subjects: bool) -> Result<
         all.extend(result?);
     }
     all.sort_by_key(|(index, _)| *index);
+    let mut config_maps = ConfigMaps::default();
+    for (_, file) in &mut all {
+        config_maps.extend(std::mem::take(&mut file.config_maps));
+    }
     let mut report = Report::new();
-    for (_, file) in all {
+    for (index, file) in all {
         report.summary.files += 1;
         report.summary.documents += file.documents;
         report.unread.extend(file.unread);
         for workload in file.workloads {
-            report.add(workload);
+            report.add(match workload {
+                Judged::Now(judged) => *judged,
+                Judged::Later(document) => {
+                    let name = files.get(index).map(|path| path.display().to_string()).unwrap_or_default();
+                    judge_document(&name, document, policies, &config_maps, keeps_subjects)
+                }
+            });
         }
     }
     Ok(report)
@@ -168,8 +187,19 @@ fn scan_file(path: &Path, policies: &[Policy], keeps_subjects: bool) -> Result<F
         let (line, column, reason) = (problem.line, problem.column, problem.reason.to_string());
         result.unread.push(UnreadDocument { file: file.clone(), line, column, reason, lost });
     }
-    for document in reading.documents.into_iter().filter(|document| manifest::is_workload(&document.value)) {
-        result.workloads.push(judge_document(&file, document, policies, keeps_subjects));
+    for mut document in reading.documents {
+        if !manifest::is_workload(&document.value) {
+            result.config_maps.take(&mut document.value);
+            continue;
+        }
+        let workload = Workload::new(document.value);
+        let runs_scripts = !workload.config_maps_of_probes(&Files::default()).is_empty();
+        document.value = workload.into_json();
+        result.workloads.push(if runs_scripts {
+            Judged::Later(document)
+        } else {
+            Judged::Now(Box::new(judge_document(&file, document, policies, &ConfigMaps::default(), keeps_subjects)))
+        });
     }
     Ok(result)
 }
@@ -178,12 +208,15 @@ pub(super) fn judge_document(
     file: &str,
     document: Document,
     policies: &[Policy],
+    config_maps: &ConfigMaps,
     keeps_subject: bool,
 ) -> WorkloadReport {
     let source = Source { file: file.to_owned(), document: document.document, line: document.line };
     let source_line = document.line;
     let positions = document.positions;
     let workload = Workload::new(document.value);
+    let files = config_maps.files_for(&workload);
+    let workload = workload.with_files(files);
     let Chosen { policy, spec, doubt } = input::choose(&workload, policies);
     let ownership = Ownership::read(&workload);
     let owner = (ownership.is_reapplied() || ownership.controller.is_some()).then(|| ownership.to_string());

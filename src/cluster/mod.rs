@@ -2,11 +2,13 @@
 
 mod calls;
 mod client;
+mod config_maps;
 mod error;
 mod watch;
 
 pub use calls::{Cluster, StatusTarget};
 pub use client::{ConnectError, ConnectOptions, connect, patience};
+pub use config_maps::ConfigMaps;
 pub use error::{CallError, chain};
 pub use watch::{Changed, Health, Kind, WatchState, watch};
 

@@ -41,6 +41,8 @@ pub enum Kind {
     Namespace,
     /// v1; read, never watched
     Node,
+    /// v1; read by name, never listed
+    ConfigMap,
     /// reprieve.dev/v1alpha1
     ProbePolicy,
     /// reprieve.dev/v1alpha1
@@ -62,6 +64,7 @@ impl Kind {
             Self::Pod => ("", "v1", "Pod", "pods"),
             Self::Namespace => ("", "v1", "Namespace", "namespaces"),
             Self::Node => ("", "v1", "Node", "nodes"),
+            Self::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
             Self::ProbePolicy => (crate::api::GROUP, crate::api::VERSION, "ProbePolicy", "probepolicies"),
             Self::ClusterProbePolicy => {
                 (crate::api::GROUP, crate::api::VERSION, "ClusterProbePolicy", "clusterprobepolicies")

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::sync::Mutex;
 use super::ledger::{Entry, Key, Ledger};
 use super::stores::{CachedPolicy, Stores};
 use super::{Options, effects, events};
-use crate::cluster::{CallError, Cluster, Kind};
+use crate::cluster::{CallError, Cluster, ConfigMaps, Kind};
 use crate::core::model::policy::{Policy, Selection, select};
 use crate::core::model::workload::Workload;
 use crate::core::rollout::{Decision, Memory, Observation, Outcome, Progress, is_rolling, step};
@@ -103,7 +104,7 @@ impl Context {
         let _alone = if policy.enforces() { Some(self.writing.lock().await) } else { None };
         let involved = [own];
         let live = self.cluster.get(Kind::StatefulSet, Some(&key.namespace), &key.name).await;
-        let workload = match live {
+        let live = match live {
             Ok(json) => Workload::new(json),
             Err(CallError::Gone(_)) => {
                 self.ledger.forget(key);
@@ -111,6 +112,13 @@ impl Context {
             }
             Err(error) => {
                 let outcome = unread(&format!("get statefulsets.apps in the namespace {}", key.namespace), &error);
+                return self.settle(key, cached, &involved, outcome, String::new(), None).await;
+            }
+        };
+        let workload = match ConfigMaps::default().read_for(&self.cluster, live).await {
+            Ok(workload) => workload,
+            Err(error) => {
+                let outcome = unread(&format!("get configmaps in the namespace {}", key.namespace), &error);
                 return self.settle(key, cached, &involved, outcome, String::new(), None).await;
             }
         };
@@ -255,15 +263,18 @@ fn fingerprint(observation: &Observation, own: &CachedPolicy) -> String {
             [at("/metadata/uid"), at("/metadata/deletionTimestamp"), at("/status")].concat()
         })
         .collect();
+    let mut files = std::hash::DefaultHasher::new();
+    observation.workload.files().hash(&mut files);
     format!(
-        "{} {} {:?} {} {:?} {} {}",
+        "{} {} {:?} {} {:?} {} {} {:x}",
         observation.workload.uid(),
         observation.workload.resource_version(),
         own.reference,
         own.generation,
         observation.memory,
         observation.rolling_elsewhere,
-        pods.concat()
+        pods.concat(),
+        files.finish()
     )
 }
 

@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::input::{self, Chosen, STANDARD_INPUT};
+use super::input::{self, Chosen, ConfigMaps, STANDARD_INPUT};
 use super::{Error, Outcome, note, print};
 use crate::api::PolicySpec;
+use crate::core::model::files::Files;
 use crate::core::model::policy::Policy;
 use crate::core::model::workload::Workload;
 use crate::core::remedy::Plan;
 use crate::core::rollout::{Decision, Judgement, judge};
-use crate::manifest::{self, Reading};
+use crate::manifest::{self, Document, Reading};
 
 /// Fix probes and requests in manifests, and keep everything else to the byte.
 ///
@@ -55,6 +56,40 @@ enum Output {
     JsonPatch,
     /// The patches: of a kustomization.yaml.
     Kustomize,
+}
+
+/// A file as it was read.
+struct ReadFile {
+    path: PathBuf,
+    before: Vec<u8>,
+    reading: Reading,
+}
+
+impl ReadFile {
+    fn read(path: PathBuf) -> Result<Self, Error> {
+        let before = input::bytes(&path)?;
+        let reading = manifest::read(&before);
+        Ok(Self { path, before, reading })
+    }
+
+    fn workloads(&self) -> impl Iterator<Item = (usize, &Document)> {
+        self.reading.documents.iter().enumerate().filter(|(_, document)| manifest::is_workload(&document.value))
+    }
+
+    /// Whether a probe in it runs a script of a `ConfigMap`, which may stand in any file.
+    fn runs_scripts(&self) -> bool {
+        self.workloads().any(|(_, document)| {
+            let workload = Workload::new(document.value.clone());
+            !workload.config_maps_of_probes(&Files::default()).is_empty()
+        })
+    }
+}
+
+/// A file on its way.
+enum Begun {
+    /// It waits for the `ConfigMap`s of all files.
+    Read(ReadFile),
+    Fixed(FixedFile),
 }
 
 /// One file, before and after.
@@ -95,7 +130,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     let policies = input::policies(&args.policy)?;
     let files = input::files(&args.paths)?;
     // All is known before the first file changes.
-    let files: Vec<FixedFile> = files.into_iter().map(|path| fix(path, &policies)).collect::<Result<_, _>>()?;
+    let mut config_maps = ConfigMaps::default();
+    let mut begun = Vec::new();
+    for path in files {
+        let file = ReadFile::read(path)?;
+        for document in &file.reading.documents {
+            config_maps.copy(&document.value);
+        }
+        begun.push(if file.runs_scripts() { Begun::Read(file) } else { Begun::Fixed(fix(file, &policies, None)) });
+    }
+    let finish = |begun| match begun {
+        Begun::Read(file) => fix(file, &policies, Some(&config_maps)),
+        Begun::Fixed(file) => file,
+    };
+    let files: Vec<FixedFile> = begun.into_iter().map(finish).collect();
     for line in files.iter().flat_map(|file| &file.notes) {
         note(line);
     }
@@ -133,21 +181,22 @@ struct Candidate {
     after: Option<Workload>,
 }
 
-fn fix(path: PathBuf, policies: &[Policy]) -> Result<FixedFile, Error> {
-    let before = input::bytes(&path)?;
-    let reading = manifest::read(&before);
-    let name = path.display();
+fn fix(file: ReadFile, policies: &[Policy], config_maps: Option<&ConfigMaps>) -> FixedFile {
+    let name = file.path.display();
+    let reading = &file.reading;
     let mut notes: Vec<_> = reading.problems.iter().map(|problem| format!("{name}: {problem}")).collect();
     let lost = reading.problems.iter().filter(|problem| problem.reason.loses_document()).count();
-    let workloads = reading.documents.iter().enumerate().filter(|(_, document)| manifest::is_workload(&document.value));
-    let candidates: Vec<Candidate> = workloads
+    let candidates: Vec<Candidate> = file
+        .workloads()
         .map(|(index, document)| {
             let workload = Workload::new(document.value.clone());
+            let files = config_maps.map(|maps| maps.files_for(&workload)).unwrap_or_default();
+            let workload = workload.with_files(files);
             let place = format!("{name}:{}", document.line);
             candidate(index, place, workload, policies)
         })
         .collect();
-    let (after, refusals) = edit(&before, &reading, &candidates);
+    let (after, refusals) = edit(&file.before, reading, &candidates);
     let mut fixes = Vec::new();
     let mut refused = 0;
     for Candidate { index, place, workload, chosen, judgement, after } in candidates {
@@ -174,7 +223,8 @@ fn fix(path: PathBuf, policies: &[Policy]) -> Result<FixedFile, Error> {
             }
         }
     }
-    Ok(FixedFile { path, before, after, fixes, notes, refused, lost })
+    let ReadFile { path, before, .. } = file;
+    FixedFile { path, before, after, fixes, notes, refused, lost }
 }
 
 fn candidate(index: usize, place: String, workload: Workload, policies: &[Policy]) -> Candidate {
@@ -202,10 +252,12 @@ fn edit(before: &[u8], reading: &Reading, candidates: &[Candidate]) -> (Vec<u8>,
         let again = manifest::read(&edited.bytes);
         let mut restless: Vec<(usize, String)> =
             edited.refused.into_iter().map(|(index, why)| (index, why.to_string())).collect();
-        for (Candidate { index, chosen, .. }, _) in &wanted {
+        for (Candidate { index, chosen, workload, .. }, _) in &wanted {
             let is_done = restless.iter().all(|(refused, _)| refused != index);
             let document = again.documents.get(*index).filter(|_| is_done);
-            if let Some(why) = document.and_then(|document| still_to_do(&document.value, &chosen.spec)) {
+            if let Some(why) =
+                document.and_then(|document| still_to_do(&workload.changed(document.value.clone()), &chosen.spec))
+            {
                 restless.push((*index, why));
             }
         }
@@ -218,8 +270,8 @@ fn edit(before: &[u8], reading: &Reading, candidates: &[Candidate]) -> (Vec<u8>,
 }
 
 /// What a second run would do with the result of the first.
-fn still_to_do(value: &serde_json::Value, spec: &PolicySpec) -> Option<String> {
-    let judgement = judge(&Workload::new(value.clone()), spec);
+fn still_to_do(workload: &Workload, spec: &PolicySpec) -> Option<String> {
+    let judgement = judge(workload, spec);
     let is_at_rest = matches!(judgement.decision, Decision::Noop | Decision::Advise);
     (!is_at_rest).then(|| format!("the result would not be at rest: {}", judgement.message))
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{Error, Progress};
 use crate::api::PolicySpec;
-use crate::cluster::{CallError, Cluster, ConnectOptions, Kind, connect};
+use crate::cluster::{CallError, Cluster, ConfigMaps, ConnectOptions, Kind, connect};
+use crate::core::model::files::Files;
 use crate::core::model::owner::Ownership;
 use crate::core::model::policy::{Policy, PolicyReference, Selection, select};
 use crate::core::model::workload::Workload;
@@ -111,6 +112,7 @@ impl Survey {
                 survey.read_workloads(kind, scope, labels).await;
             }
         }
+        survey.read_config_maps(cluster, &progress).await;
         progress.end();
         let order = |workload: &Workload| KINDS.iter().position(|kind| kind.resource().kind == workload.kind());
         survey.workloads.sort_by_cached_key(|workload| {
@@ -198,6 +200,35 @@ impl Survey {
         }
         if let Err(error) = listed {
             self.not_listed(kind, scope, &error);
+        }
+    }
+
+    /// Reads what probes run.
+    async fn read_config_maps(&mut self, cluster: &Cluster, progress: &Progress) {
+        let mut config_maps = ConfigMaps::default();
+        for index in 0..self.workloads.len() {
+            let Some(workload) = self
+                .workloads
+                .get(index)
+                .filter(|workload| !workload.config_maps_of_probes(&Files::default()).is_empty())
+            else {
+                continue;
+            };
+            progress.tell(|| "reading configmaps that probes run".to_owned());
+            match config_maps.read_for(cluster, workload.clone()).await {
+                Ok(read) => {
+                    if let Some(workload) = self.workloads.get_mut(index) {
+                        *workload = read;
+                    }
+                }
+                Err(error) => {
+                    let namespace = workload.namespace();
+                    let reason =
+                        format!("cannot get configmaps in the namespace {namespace}, which probes run: {error}");
+                    self.lost(reason);
+                    return;
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub mod command;
 pub mod engine;
+pub mod files;
 pub mod owner;
 pub mod patroni;
 pub mod pod;

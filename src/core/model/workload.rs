@@ -1,7 +1,10 @@
 //! A workload as the JSON it came in, with views on its containers.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use super::files::{self, File, Files};
 use super::pointer::Pointer;
 use super::probe::{HandlerKind, Probe, ProbeKind, Timing};
 use super::quantity::Quantity;
@@ -37,6 +40,10 @@ pub struct Container<'a> {
     pub pointer: Pointer,
     /// All of it.
     pub json: &'a Value,
+    /// The pod's volumes.
+    volumes: &'a [Value],
+    /// What is known of the `ConfigMap`s among them.
+    files: Option<&'a Files>,
 }
 
 impl<'a> Container<'a> {
@@ -102,10 +109,19 @@ impl<'a> Container<'a> {
             .filter_map(|mount| mount.get("mountPath")?.as_str())
     }
 
-    /// The text of a file in it.
+    /// The text of a file that a `ConfigMap` puts into it, where that is known.
     #[must_use]
-    pub fn file(&self, _path: &str) -> Option<&'a str> {
-        None
+    pub fn file(&self, path: &str) -> Option<&'a str> {
+        match self.look_up(path) {
+            File::Text(text) => Some(text),
+            File::Hidden { .. } | File::Other => None,
+        }
+    }
+
+    /// What a path in it comes to.
+    #[must_use]
+    pub fn look_up(&self, path: &str) -> File<'a> {
+        files::file_at(self.json, self.volumes, self.files, path)
     }
 
     /// A request or limit (`"requests"`, `"cpu"`), where it is there and can be read.
@@ -136,6 +152,7 @@ pub struct Problem {
 pub struct Workload {
     json: Value,
     template: Pointer,
+    files: Files,
 }
 
 impl Workload {
@@ -147,7 +164,38 @@ impl Workload {
             Some("CronJob") => "/spec/jobTemplate/spec/template",
             _ => "/spec/template",
         };
-        Self { json, template: Pointer::parse(template) }
+        Self { json, template: Pointer::parse(template), files: Files::default() }
+    }
+
+    /// The same, with what is known of the `ConfigMap`s of its namespace.
+    #[must_use]
+    pub fn with_files(self, files: Files) -> Self {
+        Self { files, ..self }
+    }
+
+    /// The same workload as it would be, with what is known of its `ConfigMap`s.
+    #[must_use]
+    pub fn changed(&self, json: Value) -> Self {
+        Self::new(json).with_files(self.files.clone())
+    }
+
+    /// What is known of the `ConfigMap`s of its namespace.
+    #[must_use]
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The `ConfigMap`s that have to be known to read what its probes run. With those that are known already there may
+    /// be more, since scripts run scripts.
+    #[must_use]
+    pub fn config_maps_of_probes(&self, known: &Files) -> BTreeSet<String> {
+        self.pod_spec().map(|spec| files::of_probes(spec, known)).unwrap_or_default()
+    }
+
+    /// All of it, as it came, by value.
+    #[must_use]
+    pub fn into_json(self) -> Value {
+        self.json
     }
 
     /// All of it, as it came.
@@ -233,7 +281,7 @@ impl Workload {
     #[must_use]
     pub fn containers(&self) -> Vec<Container<'_>> {
         let pod_spec = self.pod_spec_pointer();
-        self.pod_spec().map_or_else(Vec::new, |spec| containers_of(spec, &pod_spec))
+        self.pod_spec().map_or_else(Vec::new, |spec| containers_with(spec, &pod_spec, Some(&self.files)))
     }
 
     /// The container of this name, in either list.
@@ -270,6 +318,11 @@ impl Workload {
 /// The containers of a pod spec that stands at `pointer`.
 #[must_use]
 pub fn containers_of<'a>(spec: &'a Value, pointer: &Pointer) -> Vec<Container<'a>> {
+    containers_with(spec, pointer, None)
+}
+
+fn containers_with<'a>(spec: &'a Value, pointer: &Pointer, files: Option<&'a Files>) -> Vec<Container<'a>> {
+    let volumes = spec.get("volumes").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     [ContainerList::InitContainers, ContainerList::Containers]
         .into_iter()
         .flat_map(|list| {
@@ -277,7 +330,7 @@ pub fn containers_of<'a>(spec: &'a Value, pointer: &Pointer) -> Vec<Container<'a
             spec.get(list.field()).and_then(Value::as_array).into_iter().flatten().enumerate().filter_map(
                 move |(index, json)| {
                     let name = json.get("name")?.as_str()?;
-                    Some(Container { name, list, pointer: pointer.index(index), json })
+                    Some(Container { name, list, pointer: pointer.index(index), json, volumes, files })
                 },
             )
         })

@@ -195,7 +195,7 @@ pub fn plan(case: &Case<'_>, findings: &[Finding], remedy: Remedy, with_resource
     let mut rounds = 1;
     loop {
         after = match patch::apply(case.workload.json(), &edits.patch) {
-            Ok(after) => Workload::new(after),
+            Ok(after) => case.workload.changed(after),
             Err(error) => return unusable(error),
         };
         let next = Case::new(&after, case.policy, None);
@@ -404,7 +404,7 @@ impl Plan {
     /// # Errors
     /// As [`patch::apply`].
     pub fn patched(&self, workload: &Workload) -> Result<Workload, patch::PatchError> {
-        patch::apply(workload.json(), &self.template_patch).map(Workload::new)
+        patch::apply(workload.json(), &self.template_patch).map(|after| workload.changed(after))
     }
 }
 

@@ -120,7 +120,7 @@ pub fn verify(before: &Workload, after: &Value, plan: &Plan, body: &Value, polic
         Ok(expected) => expected,
         Err(error) => return vec![Violation::Unusable(error.to_string())],
     };
-    let after = Workload::new(after.clone());
+    let after = before.changed(after.clone());
     let mut violations = probes_are_valid(&before.containers(), &after.containers());
     violations.extend(containers_are_kept(before, &after));
     violations.extend(only_planned_paths(&expected, after.json()));

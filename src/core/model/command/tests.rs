@@ -358,6 +358,7 @@ fn hostile_scripts_are_unread_not_fatal() {
         format!("sh -c '{}'", "true;".repeat(6000)),
     ];
     for text in texts {
+        // Each of them once took minutes, or all of the stack.
         let script = Script::read(&["bash", "-c", &text]);
         let _ = (script.evaluate(&Recovering), script.normal_form());
     }

@@ -9,6 +9,7 @@ use super::profile::{Endpoint, FAILS, Http, Opens, PASSES, Runtime, Situation, U
 use super::{ClientPort, Database, KnownScript, asks_elsewhere, known_script, resolve_port};
 use crate::api::Engine;
 use crate::core::model::command::{Answer, Call, InnerTimeout, Oddity, Outcome, Script, World};
+use crate::core::model::files::File;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind};
 use crate::core::model::workload::Container;
 
@@ -189,9 +190,15 @@ impl Database {
             Meaning::new(during_recovery, because, Check::Client)
         } else if let Some(check) = calls.iter().find(|call| is_process_check(call)) {
             Meaning::new(during_recovery, format!("{} only looks for a process", check.program()), Check::Process)
-        } else if let Some(call) = calls.iter().find(|call| script_file(call).is_some()) {
-            let file = script_file(call).unwrap_or(&call.path);
-            Meaning::new(during_recovery, format!("the text of {file} is not in the pod spec"), Check::Script)
+        } else if let Some(file) = calls.iter().find_map(|call| script_file(call)) {
+            let because = match container.look_up(file) {
+                File::Hidden { config_map, because } => {
+                    let why = because.unwrap_or("which is not given");
+                    format!("the text of {file} is in the ConfigMap {config_map}, {why}")
+                }
+                File::Text(_) | File::Other => format!("the text of {file} is not in the pod spec"),
+            };
+            Meaning::new(during_recovery, because, Check::Script)
         } else {
             Meaning::new(during_recovery, "it asks nothing of the server that is known here", Check::Other)
         };
