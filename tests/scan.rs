@@ -253,3 +253,40 @@ fn what_is_opted_out_is_shown() {
     let (code, table, _) = scan(&["-"], &ignoring("*"));
     assert!(code == 0 && table.contains("StatefulSet db/pg") && table.contains("left out: *\n"), "{table}");
 }
+
+/// One file that cannot be read, among others that can: the rest is told all the same.
+#[test]
+fn a_missing_file_is_told_and_the_rest_is_scanned() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.yaml");
+    std::fs::write(
+        &good,
+        "kind: StatefulSet\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{name: db, image: postgres, \
+         livenessProbe: {exec: {command: [pg_isready]}}}]}}}\n",
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), folder.path().join("dangling.yaml")).unwrap();
+    std::os::unix::fs::symlink(&good, folder.path().join("link.yaml")).unwrap();
+    let scan = |path: &std::path::Path| {
+        let mut command = assert_cmd::Command::cargo_bin("reprieve").unwrap();
+        let output = command.args(["scan", "-o", "json"]).arg(path).arg(folder.path().join("missing.yaml")).output();
+        let output = output.unwrap();
+        (output.status.code(), serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap())
+    };
+    let (code, report) = scan(folder.path());
+    assert_eq!(code, Some(2));
+    let unread: Vec<_> =
+        report["unread"].as_array().unwrap().iter().map(|entry| entry["file"].as_str().unwrap()).collect();
+    assert_eq!(unread.len(), 2, "{unread:?}");
+    assert!(unread[0].ends_with("dangling.yaml") && unread[1].ends_with("missing.yaml"), "{unread:?}");
+    assert_eq!(report["workloads"].as_array().unwrap().len(), 2, "the file, and the link to it");
+}
+
+/// What a failed `helm template | reprieve scan -` leaves.
+#[test]
+fn nothing_at_all_is_no_success() {
+    let mut command = assert_cmd::Command::cargo_bin("reprieve").unwrap();
+    let output = command.args(["scan", "-"]).write_stdin("").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing to scan"));
+}

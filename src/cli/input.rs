@@ -33,7 +33,11 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
 
 fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(unreadable)?;
+    let Ok(metadata) = fs::metadata(path) else {
+        // Whoever reads it will say why it cannot be read, and may go on with the others.
+        files.push(path.to_owned());
+        return Ok(());
+    };
     if metadata.is_dir() {
         let mut entries: Vec<PathBuf> = fs::read_dir(path)
             .map_err(unreadable)?
@@ -44,8 +48,9 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
         for entry in entries {
             // Folders such as .git hold no manifests.
             let is_hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            // A link that leads nowhere, or back up, is not what was asked for.
-            if !is_hidden && !entry.is_symlink() {
+            // A link to a folder may lead back up.
+            let leads_to_folder = entry.is_symlink() && entry.is_dir();
+            if !is_hidden && !leads_to_folder {
                 collect(&entry, false, files)?;
             }
         }
@@ -54,7 +59,8 @@ fn collect(path: &Path, named: bool, files: &mut Vec<PathBuf>) -> Result<(), Err
     let is_manifest = path
         .extension()
         .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)));
-    if named || is_manifest {
+    // A pipe in a folder would be waited for.
+    if named || is_manifest && metadata.is_file() {
         files.push(path.to_owned());
     }
     Ok(())

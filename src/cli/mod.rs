@@ -124,6 +124,9 @@ pub enum Error {
         #[source]
         error: crate::cluster::CallError,
     },
+    /// There was no document at all, which is mostly somebody else's failure upstream.
+    #[error("there is nothing to scan: no manifest in what was given")]
+    NothingToScan,
     /// Parts of the input could not be read; the report names them.
     #[error("what could not be read: {0}; the report says where and why, and covers the rest")]
     Unread(usize),

@@ -87,11 +87,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         scan(&input::files(&args.paths)?, &policies, keeps_subjects)?
     };
     let failing = args.fail_on.least();
-    match args.output {
+    if report.summary.documents == 0 && report.unread.is_empty() && !args.live.cluster {
+        return Err(Error::NothingToScan);
+    }
+    let printed = match args.output {
         // Only the table has colours, and elsewhere an escape is what stood in the input.
-        Format::Table => print_styled(&(report.print(args.output, failing)? + &explanations(&report)))?,
-        Format::Json => print_with(|out| report.write_json(out))?,
-        _ => print(report.print(args.output, failing)?)?,
+        Format::Table => print_styled(&(report.print(args.output, failing)? + &explanations(&report))),
+        Format::Json => print_with(|out| report.write_json(out)),
+        _ => print(report.print(args.output, failing)?),
+    };
+    // A reader who has seen enough, as in `| head`, changes nothing about the verdict.
+    match printed {
+        Err(error) if !error.is_broken_pipe() => return Err(error),
+        _ => {}
     }
     if report.lost() > 0 {
         return Err(Error::Unread(report.lost()));
@@ -178,8 +186,17 @@ fn scan(files: &[PathBuf], policies: &[Policy], keeps_subjects: bool) -> Result<
 }
 
 fn scan_file(path: &Path, policies: &[Policy], keeps_subjects: bool) -> Result<FileReport, Error> {
-    let bytes = input::bytes(path)?;
     let file = path.display().to_string();
+    let bytes = match input::bytes(path) {
+        Ok(bytes) => bytes,
+        // The others are scanned all the same.
+        Err(Error::Read { source, .. }) => {
+            let reason = format!("cannot read it: {source}");
+            let unread = vec![UnreadDocument { file, line: 1, column: 1, reason, lost: true }];
+            return Ok(FileReport { unread, ..FileReport::default() });
+        }
+        Err(error) => return Err(error),
+    };
     let reading = manifest::read(&bytes);
     let mut result = FileReport { documents: reading.documents.len(), ..FileReport::default() };
     for problem in reading.problems {
