@@ -11,11 +11,12 @@ use reprieve::core::model::workload::Workload;
 use reprieve::core::remedy::record::State;
 use reprieve::core::remedy::verify::verify;
 use reprieve::core::remedy::{Plan, Planned, Remedy, Violation, patch, plan};
+use reprieve::core::rollout::{Answer, Effect, PodOf};
 use serde_json::{Value, json};
 
 use support::judge::{handlers, startup_seconds};
 use support::server::Server;
-use support::world::{assert_cured, assert_unwritten, policy, run};
+use support::world::{assert_cured, assert_unwritten, drive, observe, policy, run};
 
 fn stateful_set(spec: Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
@@ -233,4 +234,30 @@ fn a_timeout_that_is_raised_goes_above_the_one_inside() {
     };
     assert_eq!((of(3), of(5), of(9)), (json!(5), json!(6), json!(10)));
     assert_eq!(of(60), 5, "such a limit is no reason to wait for a minute");
+}
+
+/// Also where no pod of today's template can be made to compare with: its two handlers are refused.
+#[test]
+fn a_limit_that_admission_takes_from_the_patched_pod_is_noticed() {
+    let bounded = json!({"name": "second", "image": "postgres:16", "livenessProbe": {"exec": {"command": ["pgrep", "postgres"]}, "timeoutSeconds": 5},
+        "resources": {"requests": {"memory": "512Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}});
+    let two = json!({"exec": {"command": ["pg_isready"]}, "tcpSocket": {"port": 5432}, "timeoutSeconds": 5});
+    let one = json!({"tcpSocket": {"port": 5432}, "timeoutSeconds": 5});
+    for startup in [two, one] {
+        let first = json!({"name": "db", "image": "postgres:16", "startupProbe": startup});
+        let mut server = Server::of_old(&stateful_set(json!({"containers": [first, bounded]})));
+        let policy = policy("{mode: Enforce, selectAll: true, rules: {optIn: [RP006]}}");
+        let mut is_taken = false;
+        let run = drive(&observe(&server, &policy), |effect| {
+            let mut answer = server.answer(effect);
+            if let (Effect::DryRunPod(PodOf::PatchedTemplate, _), Answer::Object(pod)) = (effect, &mut answer) {
+                let limits = pod["spec"]["containers"][1]["resources"]["limits"].as_object_mut().unwrap();
+                is_taken = limits.remove("memory").is_some();
+            }
+            answer
+        });
+        assert!(is_taken, "the patched pod was looked at");
+        let is_left = run.outcome.message.contains("left as they are");
+        assert!(run.applied().is_none() || is_left, "{}", run.outcome.message);
+    }
 }

@@ -79,6 +79,43 @@ fn numbers_are_the_policys_else_the_more_lenient() {
     assert!(kills_after(stricter) < kills_after(lenient), "which the owner of the policy states");
 }
 
+/// Nothing is put before this liveness: its socket is out of reach, and its check must not be repeated. A policy that
+/// states less patience would shorten the time that a recovery has.
+#[test]
+fn a_policy_takes_no_time_from_a_recovery_that_nothing_holds() {
+    let never_passes = json!({"exec": {"command": ["sh", "-c", "pg_isready; exit 1"]}, "initialDelaySeconds": 4000});
+    let policy = "{startup: {recoveryAllowanceSeconds: 60}, liveness: {initialDelaySeconds: 0, timeoutSeconds: 7}}";
+    let container = postgres(json!({"livenessProbe": never_passes, "args": ["-c", "listen_addresses=localhost"]}));
+    let object = stateful_set(json!({"containers": [container]}));
+    for remedy in [Remedy::Swap, Remedy::Additive] {
+        let plan = plan_of(&object, policy, remedy);
+        let after = plan.patched(&Workload::new(object.clone())).unwrap();
+        let liveness = &after.pod_spec().unwrap()["containers"][0]["livenessProbe"];
+        assert_eq!((&liveness["initialDelaySeconds"], &liveness["timeoutSeconds"]), (&json!(4000), &json!(7)));
+        assert!(plan.notes.iter().any(|note| note.contains("initialDelaySeconds stays 4000")), "{:?}", plan.notes);
+    }
+}
+
+/// The API refuses a startup probe without a handler, so it guards nothing.
+#[test]
+fn an_empty_startup_probe_is_given_a_handler_where_that_may_be() {
+    let slow = asks(json!({"initialDelaySeconds": 30, "periodSeconds": 60}));
+    let container = postgres(json!({"livenessProbe": slow, "startupProbe": {}}));
+    let policy = "{startup: {recoveryAllowanceSeconds: 60}, liveness: {periodSeconds: 1}}";
+    let after = swapped(&container, policy);
+    assert_eq!(after["startupProbe"]["tcpSocket"], json!({"port": 5432}));
+    assert!(startup_seconds(&after["startupProbe"]) >= 60);
+    // An owner who states it gets nothing that they would put back, and no less time either.
+    let mut object = stateful_set(json!({"containers": [container]}));
+    object["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] = json!(object.to_string());
+    let plan = plan_of(&object, policy, Remedy::Additive);
+    let after = plan.patched(&Workload::new(object.clone())).unwrap();
+    let liveness = &after.pod_spec().unwrap()["containers"][0]["livenessProbe"];
+    assert!(
+        kills_after(liveness) >= kills_after(&object["spec"]["template"]["spec"]["containers"][0]["livenessProbe"])
+    );
+}
+
 #[test]
 fn what_moves_to_readiness_leaves_behind_what_only_a_liveness_may_have() {
     let liveness =

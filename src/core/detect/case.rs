@@ -120,7 +120,9 @@ impl<'a> Case<'a> {
     /// Whether a startup probe keeps the liveness of this database away from recovery.
     #[must_use]
     pub fn startup_guard(&self, container: &Container<'a>, database: &Database) -> StartupGuard {
-        let Some(startup) = container.probe(ProbeKind::Startup) else { return StartupGuard::Missing };
+        // One without a handler is refused by the API, so whatever comes in its place begins from nothing.
+        let startup = container.probe(ProbeKind::Startup).filter(|probe| probe.handlers().next().is_some());
+        let Some(startup) = startup else { return StartupGuard::Missing };
         match database.meaning(container, startup).outcome {
             Outcome::Passes => StartupGuard::Open,
             // What cannot be read is trusted to hold: it gates the liveness in any case until it passes.

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Refusal, Remedy};
-use crate::core::detect::budget::kill_budget;
+use crate::core::detect::budget::{kill_budget, startup_budget};
 use crate::core::detect::case::{StartupGuard, same_check};
 use crate::core::detect::rules::{higher_memory_limit, missing_requests, unfit_to_repeat};
 use crate::core::detect::{Applicability, Case, Finding};
+use crate::core::model::command::Outcome;
 use crate::core::model::engine::{ClientPort, Database, SteadyLiveness, asked_over_http, resolve_port};
 use crate::core::model::owner::Stated;
 use crate::core::model::probe::{HandlerKind, Probe, ProbeKind, Timing};
@@ -68,6 +69,7 @@ pub(super) fn target(
     builder.new_liveness = builder.replacement()?;
     builder.liveness();
     builder.startup();
+    builder.keep_time_to_recover();
     builder.readiness();
     if with_resources {
         builder.resources();
@@ -272,6 +274,59 @@ impl<'a> Builder<'_, 'a> {
         };
         let timings = self.timings(existing, &handler, timing);
         self.push(ProbeKind::Startup, handler, timings);
+    }
+
+    /// A policy may state less patience than the liveness has today. Where nothing holds the liveness back, that is the
+    /// time that a recovery gets, and a remedy does not shorten it.
+    fn keep_time_to_recover(&mut self) {
+        let Some(existing) = self.container.probe(ProbeKind::Liveness) else { return };
+        let Some(at) = self.target.probes.iter().position(|target| target.kind == ProbeKind::Liveness) else { return };
+        let outcome = |kind, json: &Value| self.database.meaning(self.container, Probe { kind, json }).outcome;
+        let survives =
+            self.becomes(existing).is_some_and(|json| outcome(ProbeKind::Liveness, &json) == Outcome::Passes);
+        let startup = self.container.probe(ProbeKind::Startup);
+        let none = json!({});
+        let startup = self.becomes(startup.unwrap_or(Probe { kind: ProbeKind::Startup, json: &none }));
+        let is_guarded = startup.is_some_and(|json| {
+            outcome(ProbeKind::Startup, &json) != Outcome::Passes
+                && startup_budget(Probe { kind: ProbeKind::Startup, json: &json }) >= self.case.recovery_allowance()
+        });
+        if survives || is_guarded {
+            return;
+        }
+        let Some(target) = self.target.probes.get_mut(at) else { return };
+        for (timing, value) in &mut target.timings {
+            let today = existing.timing(*timing);
+            let is_patience = [Timing::InitialDelay, Timing::Period, Timing::FailureThreshold].contains(timing);
+            if is_patience && *value < today {
+                self.target.notes.push(format!(
+                    "{}: livenessProbe.{} stays {today}, since no startup probe holds the liveness back until a recovery is over; the policy states {value}",
+                    self.container.name,
+                    timing.field(),
+                ));
+                *value = today;
+            }
+        }
+        let is_kept =
+            existing.handler().is_some_and(|(kind, json)| kind == target.handler.0 && *json == target.handler.1);
+        if is_kept {
+            target.timings.retain(|(timing, value)| existing.timing(*timing) != *value);
+            if target.timings.is_empty() {
+                self.target.probes.remove(at);
+            }
+        }
+    }
+
+    /// A probe as the target makes it; None where it has no handler then.
+    fn becomes(&self, today: Probe<'_>) -> Option<Value> {
+        let mut json = today.json.clone();
+        if let Some(target) = self.target.probes.iter().find(|target| target.kind == today.kind) {
+            let probe = json.as_object_mut()?;
+            probe.retain(|field, _| HandlerKind::ALL.iter().all(|kind| kind.field() != field));
+            probe.insert(target.handler.0.field().to_owned(), target.handler.1.clone());
+            probe.extend(target.timings.iter().map(|(timing, value)| (timing.field().to_owned(), Value::from(*value))));
+        }
+        Probe { kind: today.kind, json: &json }.handler().is_some().then_some(json)
     }
 
     fn readiness(&mut self) {

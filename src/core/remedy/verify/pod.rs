@@ -111,8 +111,8 @@ fn changes_amounts(plan: &Plan, list: ContainerList, name: &str) -> bool {
     plan.changes.iter().any(is_its)
 }
 
-/// Amounts that were not planned, in containers that get others: admission may raise them along, but neither lower a
-/// request nor put a limit where none was.
+/// Amounts that were not planned, in containers that get others: admission may raise them along, but neither lower or
+/// remove one, nor put a limit where none was.
 fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: &Plan) -> Vec<Violation> {
     if !changes_amounts(plan, container.list, container.name) {
         return Vec::new();
@@ -130,7 +130,7 @@ fn amounts_no_worse(earlier: &[Container<'_>], container: &Container<'_>, plan: 
             continue;
         }
         let is_fine = match (section, was, is) {
-            (_, None, None) | ("limits", Some(_), None) | ("requests", None, Some(Some(_))) => true,
+            (_, None, None) | ("requests", None, Some(Some(_))) => true,
             (_, Some(was), Some(Some(is))) => is >= was,
             _ => false,
         };
