@@ -89,7 +89,7 @@ fn check(case: &Case<'_>) -> Vec<Finding> {
             Finding::new(&RULE, container, "resources", message, fix)
                 .applicability(if covered { Applicability::Safe } else { Applicability::ReportOnly })
                 .with("qosClass", class.to_string())
-                .with("missing", lacks),
+                .with("missing", missing),
         );
     }
     findings

@@ -29,11 +29,15 @@ fn found_in(spec: &Value, metadata: &Value, policy: &Value, effective: Option<&V
         .collect()
 }
 
-/// The message of the first finding of a rule in a pod spec.
-fn message(rule: &str, spec: &Value) -> String {
+/// The first finding of a rule in a pod spec.
+fn finding(rule: &str, spec: &Value) -> Finding {
     let workload = Workload::new(json!({"kind": "StatefulSet", "spec": {"template": {"spec": spec}}}));
     let found = detect(&Case::new(&workload, &PolicySpec::default(), None));
-    found.into_iter().find(|finding| finding.rule == rule).unwrap().message
+    found.into_iter().find(|finding| finding.rule == rule).unwrap()
+}
+
+fn message(rule: &str, spec: &Value) -> String {
+    finding(rule, spec).message
 }
 
 /// The same for one container, one rule and no policy.

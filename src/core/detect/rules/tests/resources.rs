@@ -20,6 +20,16 @@ fn rp005_requests() {
 }
 
 #[test]
+fn rp005_names_what_is_missing() {
+    let of = |resources: Value| {
+        let spec = json!({"containers": [postgres(&json!({"resources": resources}))]});
+        finding("RP005", &spec).evidence["missing"].clone()
+    };
+    assert_eq!(of(json!({})), json!(["cpu", "memory"]));
+    assert_eq!(of(json!({"requests": {"cpu": "1"}})), json!(["memory"]));
+}
+
+#[test]
 fn rp006_cpu_limits() {
     let limited = postgres(&json!({"resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "2"}}}));
     assert_eq!(found("RP006", &limited), ["resources info OptIn"]);
