@@ -28,7 +28,7 @@ pub(crate) fn manifest(bytes: &[u8]) {
 }
 
 /// The command of a probe, its words separated by zero bytes: read, and followed with every answer that a client may
-/// give. Nothing may panic, and what is certain with an unknown answer is certain with each known one.
+/// give. Nothing may panic, and what is certain with an unknown answer is never the opposite with a known one.
 pub(crate) fn command(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words: Vec<&str> = text.split('\0').collect();
@@ -39,7 +39,8 @@ pub(crate) fn command(bytes: &[u8]) {
     for known in [Outcome::Passes, Outcome::Fails] {
         for output in [None, Some(""), Some("PONG"), Some("LOADING Redis is loading the dataset in memory")] {
             let with_answer = outcome(known, output);
-            if unknown != Outcome::Unknown {
+            // With more known it may be given up sooner, since what is known may grow without end.
+            if unknown != Outcome::Unknown && with_answer != Outcome::Unknown {
                 assert_eq!(with_answer, unknown, "certain without an answer, and other with one: {words:?}");
             }
         }

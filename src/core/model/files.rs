@@ -289,6 +289,12 @@ mod tests {
                 "/a/b/ping.sh",
                 None,
             ),
+            (
+                json!([{"name": "v", "mountPath": "/a"}, {"name": "w", "mountPath": "/a/bin"}]),
+                items.clone(),
+                "/a/bin/live",
+                None,
+            ),
             (at("/a"), items.clone(), "/a/bin/live", ping),
             (at("/a"), items, "/a/ping.sh", None),
             (at("/a"), projected(json!({"configMap": {"name": "lib"}})), "/a/ping.sh", ping),

@@ -37,7 +37,11 @@ impl Evaluator<'_> {
             open = bounded(next)?;
         }
         for state in open {
-            for path in self.list(otherwise, State { status: Status::Code(0), ..state }, guarded)? {
+            if otherwise.0.is_empty() {
+                push_new(&mut paths, Path::next(State { status: Status::Code(0), ..state }));
+                continue;
+            }
+            for path in self.list(otherwise, state, guarded)? {
                 push_new(&mut paths, path);
             }
         }
@@ -96,13 +100,11 @@ impl Evaluator<'_> {
         let starts = if let Some(words) = words {
             self.fields(words, state)?.into_iter().map(|(state, fields)| (state, Some(fields))).collect()
         } else {
-            {
-                let fields = state.positional.as_ref().map(|values| {
-                    let field = |value: &Value| Field { value: value.clone(), ..Field::known("") };
-                    values.iter().skip(1).map(field).collect::<Vec<_>>()
-                });
-                vec![(state, fields)]
-            }
+            let fields = state.positional.as_ref().map(|values| {
+                let field = |value: &Value| Field { value: value.clone(), ..Field::known("") };
+                values.iter().skip(1).map(field).collect::<Vec<_>>()
+            });
+            vec![(state, fields)]
         };
         let mut paths = Vec::new();
         for (state, fields) in starts {
@@ -111,7 +113,6 @@ impl Evaluator<'_> {
                 continue;
             }
             let known = fields.filter(|fields| fields.iter().all(|field| !field.splits));
-            let state = State { status: Status::Code(0), ..state };
             let Some(fields) = known else {
                 for path in self.rounds(name, body, state, guarded)? {
                     push_new(&mut paths, path);
@@ -121,7 +122,8 @@ impl Evaluator<'_> {
             if fields.len() > MAX_ROUNDS {
                 return Err(GaveUp);
             }
-            let mut open = vec![state];
+            let status = if fields.is_empty() { Status::Code(0) } else { state.status };
+            let mut open = vec![State { status, ..state }];
             for field in fields {
                 let mut next: Vec<(State, Status)> = Vec::new();
                 for mut state in open {
@@ -152,8 +154,13 @@ impl Evaluator<'_> {
     fn rounds(&mut self, name: &str, body: &List, state: State, guarded: bool) -> Paths {
         let mut paths = Vec::new();
         let mut seen: Vec<State> = Vec::new();
+        push_new(&mut paths, Path::next(State { status: Status::Code(0), ..state.clone() }));
         let mut open = vec![(state, Status::Code(0))];
+        let mut is_first = true;
         while let Some((state, _)) = open.pop() {
+            if !std::mem::take(&mut is_first) {
+                push_new(&mut paths, Path::next(state.clone()));
+            }
             if seen.contains(&state) {
                 continue;
             }
@@ -161,12 +168,16 @@ impl Evaluator<'_> {
                 return Err(GaveUp);
             }
             seen.push(state.clone());
-            push_new(&mut paths, Path::next(state.clone()));
             let mut state = state;
+            let before = state.output.clone();
             state.assign(name, Value::Unknown);
             for path in self.list(body, state, guarded)? {
                 let status = path.state.status;
-                if let Some(state) = out_of_loop(path, &mut paths, &mut open, status) {
+                if let Some(mut state) = out_of_loop(path, &mut paths, &mut open, status) {
+                    // How often it prints something is not known either.
+                    if state.output != before {
+                        state.output = Some(Value::Unknown);
+                    }
                     open.push((state, status));
                 }
             }
@@ -194,7 +205,8 @@ impl Evaluator<'_> {
                         if matches == Some(false) {
                             continue;
                         }
-                        let state = State { status: Status::Code(0), ..state };
+                        let state =
+                            if arm.body.0.is_empty() { State { status: Status::Code(0), ..state } } else { state };
                         for path in self.list(&arm.body, state, guarded)? {
                             if path.flow == Flow::Next && arm.after != After::Leave {
                                 next.push((path.state, arm.after == After::Fall));

@@ -20,6 +20,10 @@ impl Evaluator<'_> {
         let state = state.clone();
         match name {
             "exit" | "return" => {
+                if name == "return" && state.frames.is_empty() && state.sourced == 0 {
+                    // bash complains, dash ends.
+                    return if state.options.bash { done(state, Status::NonZero) } else { Err(GaveUp) };
+                }
                 let status = match first {
                     None => state.status,
                     Some(field) if field.splits => Status::Unknown,
@@ -33,10 +37,26 @@ impl Evaluator<'_> {
                     None => 1,
                     Some(field) => field.value.known().and_then(|text| text.parse().ok()).ok_or(GaveUp)?,
                 };
+                if state.loops == 0 {
+                    // In dash it reaches the loop around the call of a function, in bash it does not.
+                    if !state.options.bash && !state.frames.is_empty() {
+                        return Err(GaveUp);
+                    }
+                    return done(state, Status::Code(0));
+                }
+                let levels = levels.min(state.loops);
                 let flow = if name == "break" { Flow::Break(levels) } else { Flow::Continue(levels) };
                 Ok(Some(vec![Path { state: State { status: Status::Code(0), ..state }, flow }]))
             }
-            "set" => Ok(Some(vec![set(arguments, state)])),
+            "set" => {
+                let stopped = state.options.stop_on_failure;
+                let path = set(arguments, state);
+                // Shells do not agree on `! { set -e; … }`.
+                if guarded && path.state.options.stop_on_failure && !stopped {
+                    return Err(GaveUp);
+                }
+                Ok(Some(vec![path]))
+            }
             "shift" => {
                 let mut state = state;
                 let count: usize = match first {
@@ -53,6 +73,14 @@ impl Evaluator<'_> {
                     Some(_) => return Err(GaveUp),
                 };
                 done(state, status)
+            }
+            // bash complains, dash ends.
+            "local" if state.frames.is_empty() => {
+                if state.options.bash {
+                    done(state, Status::Code(1))
+                } else {
+                    Err(GaveUp)
+                }
             }
             "export" | "readonly" | "local" | "declare" | "typeset" => declare(name, arguments, state).map(Some),
             "unset" => {
@@ -84,6 +112,7 @@ impl Evaluator<'_> {
                 let text = self.text_of(path).ok_or(GaveUp)?;
                 let list = self.read(text).ok_or(GaveUp)?;
                 let mut state = state;
+                state.sourced += 1;
                 let positional = state.positional.clone();
                 let rest = arguments.get(1..).unwrap_or(&[]);
                 if !rest.is_empty() {
@@ -91,6 +120,7 @@ impl Evaluator<'_> {
                 }
                 let mut paths = self.deeper(|this| this.list(&list, state, guarded))?;
                 for path in &mut paths {
+                    path.state.sourced = path.state.sourced.saturating_sub(1);
                     if path.flow == Flow::Return {
                         path.flow = Flow::Next;
                     }

@@ -183,8 +183,13 @@ impl<'w> Evaluator<'w> {
             Node::Or(first, second) => this.then(first, second, false, state, guarded),
             Node::Not(inner) => {
                 let mut paths = this.node(inner, state, true)?;
-                for path in paths.iter_mut().filter(|path| path.flow == Flow::Next) {
-                    path.state.status = path.state.status.negated();
+                for path in &mut paths {
+                    path.state.status = match path.flow {
+                        Flow::Next => path.state.status.negated(),
+                        // Shells do not agree on `! { break; }`.
+                        Flow::Break(_) | Flow::Continue(_) => Status::Unknown,
+                        Flow::Exit | Flow::Replaced | Flow::Return => path.state.status,
+                    };
                 }
                 Ok(paths)
             }
@@ -199,8 +204,14 @@ impl<'w> Evaluator<'w> {
                 this.redirected(redirects, state, guarded, |this, state| this.node(inner, state, guarded))
             }
             Node::If(branches, otherwise) => this.branches(branches, otherwise, state, guarded),
-            Node::While { until, condition, body } => this.while_loop(*until, condition, body, state, guarded),
-            Node::For { name, words, body } => this.for_loop(name, words.as_deref(), body, state, guarded),
+            Node::While { until, condition, body } => {
+                let state = State { loops: state.loops + 1, ..state };
+                Ok(left_loop(this.while_loop(*until, condition, body, state, guarded)?))
+            }
+            Node::For { name, words, body } => {
+                let state = State { loops: state.loops + 1, ..state };
+                Ok(left_loop(this.for_loop(name, words.as_deref(), body, state, guarded)?))
+            }
             Node::Case { value, arms } => this.case(value, arms, state, guarded),
             Node::Function(name, body) => {
                 let mut state = state;
@@ -268,7 +279,8 @@ impl<'w> Evaluator<'w> {
         }
     }
 
-    /// Each stage is a shell of its own that reads what the one before it printed.
+    /// Each stage is a shell of its own that reads what the one before it printed. What clients print fits into a pipe,
+    /// so that a reader which ends early (`grep -q`) does not break them.
     fn pipe(&mut self, stages: &[Node], state: &State, guarded: bool) -> Paths {
         // Input and statuses so far.
         let mut ways: Vec<(State, Vec<Status>)> = vec![(state.clone(), Vec::new())];
@@ -282,8 +294,10 @@ impl<'w> Evaluator<'w> {
                     shell.sink = Sink::START;
                 }
                 for path in self.node(stage, shell, guarded)? {
+                    if matches!(path.flow, Flow::Break(_) | Flow::Continue(_)) {
+                        return Err(GaveUp);
+                    }
                     let mut after = before.clone();
-                    after.status = path.state.status;
                     if is_last {
                         after.output = path.state.output;
                     } else {
@@ -302,6 +316,7 @@ impl<'w> Evaluator<'w> {
         }
         let mut paths = Vec::new();
         for (mut after, statuses) in ways {
+            after.status = statuses.last().copied().unwrap_or(Status::Code(0));
             if state.options.pipefail {
                 // The last that failed decides.
                 let decided = statuses.iter().rev().find(|status| status.is_zero() != Some(true));
@@ -444,6 +459,10 @@ pub(super) fn bounded<T>(ways: Vec<T>) -> Result<Vec<T>, GaveUp> {
 pub(super) fn back_in(outer: &State, paths: Vec<Path>) -> Paths {
     let mut back = Vec::new();
     for path in paths {
+        // Shells do not agree on what a `break` in it does to the loop around it.
+        if matches!(path.flow, Flow::Break(_) | Flow::Continue(_)) {
+            return Err(GaveUp);
+        }
         let state =
             State { status: path.state.status, output: path.state.output, input: path.state.input, ..outer.clone() };
         push_new(&mut back, Path::next(state));
@@ -464,6 +483,13 @@ pub(super) fn checked(paths: Vec<Path>, guarded: bool) -> Vec<Path> {
         checked.extend(failed.map(|state| Path { state, flow: Flow::Exit }));
     }
     checked
+}
+
+fn left_loop(mut paths: Vec<Path>) -> Vec<Path> {
+    for path in &mut paths {
+        path.state.loops = path.state.loops.saturating_sub(1);
+    }
+    paths
 }
 
 impl Path {

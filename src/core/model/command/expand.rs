@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brush_parser::{arithmetic, ast};
 
-use super::evaluate::{Evaluator, GaveUp, bounded};
+use super::evaluate::{Evaluator, Flow, GaveUp, bounded};
 use super::pattern::{Glyph, glyphs, without};
 use super::read::{MAX_SUBSCRIPTS, subscripts};
 use super::state::{Sink, Slot, State};
@@ -201,6 +201,10 @@ impl Evaluator<'_> {
                     |number: Option<i64>| number.map_or(Value::Unknown, |number| Value::Known(number.to_string()));
                 ways.into_iter().map(|(state, number)| (state, wrap(value(number)))).collect()
             }
+            Piece::OpaqueCommand => {
+                let state = State { substitution: Some(Status::Unknown), ..state };
+                vec![(state, vec![Atom::Any])]
+            }
             Piece::Opaque => vec![(state, vec![if quoted { Atom::Whole(Value::Unknown) } else { Atom::Any }])],
         })
     }
@@ -317,6 +321,9 @@ impl Evaluator<'_> {
             // bash does not hand `-e` down, unless it plays sh.
             inner.options.stop_on_failure &= !inner.options.bash;
             for path in self.list(list, inner, false)? {
+                if matches!(path.flow, Flow::Break(_) | Flow::Continue(_)) {
+                    return Err(GaveUp);
+                }
                 let value = path.state.output.unwrap_or(Value::Unknown).trimmed();
                 if !results.contains(&(path.state.status, value.clone())) {
                     results.push((path.state.status, value));

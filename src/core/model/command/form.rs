@@ -136,11 +136,11 @@ fn of_word(word: &Word, depth: usize) -> String {
             Piece::Arithmetic(word) => format!("$(({}))", of_pieces(&word.pieces, depth)),
             Piece::Parameter(parameter, Operation::Plain) => format!("${parameter:?}"),
             Piece::Parameter(parameter, operation) => format!("${parameter:?}{operation:?}"),
-            Piece::Opaque => "?".to_owned(),
+            Piece::OpaqueCommand | Piece::Opaque => "?".to_owned(),
         });
         parts.collect()
     }
-    if word.pieces.iter().any(|piece| matches!(piece, Piece::Opaque)) {
+    if word.pieces.iter().any(|piece| matches!(piece, Piece::OpaqueCommand | Piece::Opaque)) {
         return word.written.clone();
     }
     of_pieces(&word.pieces, depth)

@@ -116,9 +116,12 @@ pub struct Call {
 }
 
 impl Call {
-    /// The program's name without its folder.
+    /// The program's name without its folder. Connections of the shell's own are `/dev/tcp`.
     #[must_use]
     pub fn program(&self) -> &str {
+        if self.path.starts_with("/dev/tcp/") {
+            return "/dev/tcp";
+        }
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 

@@ -184,12 +184,14 @@ impl Evaluator<'_> {
         let name = positional.as_ref().and_then(|values| values.first().cloned());
         inner.positional = parameters(name.unwrap_or(Value::Unknown), arguments);
         inner.frames.push(std::collections::BTreeMap::new());
+        let loops = std::mem::take(&mut inner.loops);
         let mut paths = Vec::new();
         for mut path in self.node(body, inner, guarded)? {
             if matches!(path.flow, Flow::Next | Flow::Return) {
                 path.flow = Flow::Next;
             }
             path.state.positional.clone_from(&positional);
+            path.state.loops = loops;
             for (name, before) in path.state.frames.pop().unwrap_or_default() {
                 match before {
                     Some(variable) => path.state.variables.insert(name, variable),

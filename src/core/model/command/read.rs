@@ -395,6 +395,8 @@ impl Reading {
         self.substitutions += 1;
         let (pieces, written) = self.pieces(&pieces, source);
         self.substitutions -= 1;
+        // Where one part was not understood, the others may be read wrongly.
+        let pieces = if has_opaque_command(&pieces) { vec![Piece::OpaqueCommand] } else { pieces };
         Word { written, pieces }
     }
 
@@ -429,9 +431,12 @@ impl Reading {
                 }
                 WordPiece::CommandSubstitution(text) | WordPiece::BackquotedCommandSubstitution(text) => {
                     written.push_str(as_written());
-                    match self.program(text) {
+                    // The grammar of words ends `$( … )` at the first `)`, also in a comment or a `case`.
+                    let has_comment =
+                        text.starts_with('#') || [" #", "\t#", "\n#", ";#"].iter().any(|start| text.contains(start));
+                    match self.program(text).filter(|_| !has_comment) {
                         Some(list) => Piece::Command(Rc::new(list)),
-                        None => Piece::Opaque,
+                        None => Piece::OpaqueCommand,
                     }
                 }
                 WordPiece::ParameterExpansion(expansion) => {
@@ -503,6 +508,14 @@ impl Reading {
         };
         if *indirect { Piece::Opaque } else { Piece::Parameter(parameter, operation) }
     }
+}
+
+fn has_opaque_command(pieces: &[Piece]) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::OpaqueCommand => true,
+        Piece::DoubleQuoted(inner) => has_opaque_command(inner),
+        _ => false,
+    })
 }
 
 fn unary(predicate: &UnaryPredicate) -> Unary {

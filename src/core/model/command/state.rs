@@ -29,6 +29,10 @@ pub(super) struct State {
     pub connections: BTreeMap<u32, (String, Value)>,
     pub options: Options,
     pub functions: BTreeMap<String, Function>,
+    /// Loops of this shell and function that run.
+    pub loops: usize,
+    /// Files that were sourced and run.
+    pub sourced: usize,
     /// For every function that runs, what its local variables were before.
     pub frames: Vec<BTreeMap<String, Option<Variable>>>,
 }
@@ -94,6 +98,8 @@ impl State {
             connections: BTreeMap::new(),
             options: Options::default(),
             functions: BTreeMap::new(),
+            loops: 0,
+            sourced: 0,
             frames: Vec::new(),
         }
     }
@@ -107,6 +113,7 @@ impl State {
         child.options = Options::default();
         child.functions.clear();
         child.frames.clear();
+        (child.loops, child.sourced) = (0, 0);
         child
     }
 

@@ -17,12 +17,12 @@ impl World for Recovering {
             }
             "mysqladmin" => answer(Fails, Some("")),
             "nc" if call.input.as_deref() == Some("ruok\n") => answer(Passes, Some("imok")),
-            "2181" if call.path.starts_with("/dev/tcp/") => match call.input.as_deref() {
+            "/dev/tcp" if call.path.ends_with("/5432") => answer(Fails, None),
+            "/dev/tcp" => match call.input.as_deref() {
                 Some("ruok") => answer(Passes, Some("imok")),
                 None => answer(Passes, None),
                 Some(_) => None,
             },
-            "5432" if call.path.starts_with("/dev/tcp/") => answer(Fails, None),
             "pgrep" => answer(Passes, None),
             _ => None,
         }
@@ -102,7 +102,7 @@ fn follows_scripts() {
         ("set -e; if pg_isready; then exit 1; fi; redis-cli ping", Passes),
         ("set -e; [ -f /x ]; redis-cli ping", Unknown),
         ("set -e; x=$(pg_isready); redis-cli ping", Fails),
-        ("set -e; local x=$(pg_isready); redis-cli ping", Passes),
+        ("set -e; f() { local x=$(pg_isready); }; f; redis-cli ping", Passes),
         ("set -eo pipefail; pg_isready | cat; redis-cli ping", Fails),
         ("trap 'rm -f /tmp/x' EXIT; pg_isready", Fails),
         ("trap 'exit 0' EXIT; pg_isready", Unknown),
@@ -154,6 +154,7 @@ fn follows_scripts() {
         ("[[ \"$(redis-cli ping 2>&1)\" == *LOADING* ]]", Passes),
         ("r=$(redis-cli ping); if [ \"$r\" != PONG ]; then exit 1; fi", Fails),
         ("r=$(redis-cli ping 2>&1); [ \"$r\" = PONG ] || exit 1", Fails),
+        ("[ \"$(redis-cli ping 2>&1)\" = 'LOADING Redis is loading the dataset in memory' ]", Unknown),
         ("r=$(redis-cli info); if [ \"$r\" != PONG ]; then exit 1; fi", Unknown),
         ("case \"$(redis-cli ping)\" in PONG*|LOADING*) exit 0;; *) exit 1;; esac", Passes),
         ("case $(redis-cli info) in PONG) exit 1;; *) exit 1;; esac", Fails),
@@ -182,6 +183,7 @@ fn follows_scripts() {
         ("f() { f; }; f", Unknown),
         ("for h in a b; do pg_isready -h $h && exit 0; done; exit 1", Fails),
         ("for h in a b; do redis-cli ping && break; done", Passes),
+        ("for f in /tmp/*; do redis-cli ping; done | grep -q LOADING || true", Passes),
         ("for f in /tmp/*; do rm $f; done; redis-cli ping", Passes),
         ("for i in 1 2 3; do redis-cli ping && exit 0; sleep 1; done; exit 1", Passes),
         ("i=0; while [ $i -lt 3 ]; do i=$((i+1)); pg_isready && exit 0; done; exit 1", Fails),
@@ -461,7 +463,8 @@ mod properties {
             let known = script.evaluate(&Chosen { answers: &answers, hidden });
             // Only what hides more: a bit more of each pair.
             let less = script.evaluate(&Chosen { answers: &answers, hidden: hidden | more });
-            prop_assert!(less == known || less == Unknown, "{text}\n{answers:?}: {known:?}, and with less known {less:?}");
+            // With more known it may be given up sooner, since what is known may grow without end.
+            prop_assert!(less == known || less == Unknown || known == Unknown, "{text}\n{answers:?}: {known:?}, and with less known {less:?}");
         }
 
         #[test]

@@ -128,6 +128,8 @@ pub(super) enum Piece {
     Command(Rc<List>),
     /// `$(( … ))`
     Arithmetic(Rc<Word>),
+    /// `$( … )` that is not followed; its status is not known either.
+    OpaqueCommand,
     /// What is not followed.
     Opaque,
 }

@@ -170,6 +170,9 @@ impl Database {
                 _ if let Some(host) = asks_elsewhere(client) => {
                     format!("it runs {} against {host}, so that another server decides over this one", client.program())
                 }
+                Outcome::Fails if client.program() == "/dev/tcp" => {
+                    format!("it asks {}, and {engine} {}", client.path, self.profile.in_recovery)
+                }
                 Outcome::Fails => {
                     format!("it runs {}, and {engine} {}", client.program(), self.profile.in_recovery)
                 }
@@ -189,7 +192,14 @@ impl Database {
             };
             Meaning::new(during_recovery, because, Check::Client)
         } else if let Some(check) = calls.iter().find(|call| is_process_check(call)) {
-            Meaning::new(during_recovery, format!("{} only looks for a process", check.program()), Check::Process)
+            // What it sees is the same as when all is well, and then it passes.
+            let sees_only_processes = calls.iter().all(|call| is_process_check(call) || is_filter(call));
+            let outcome = if sees_only_processes && during_recovery == Outcome::Unknown {
+                Outcome::Passes
+            } else {
+                during_recovery
+            };
+            Meaning::new(outcome, format!("{} only looks for a process", check.program()), Check::Process)
         } else if let Some(file) = calls.iter().find_map(|call| script_file(call)) {
             let because = match container.look_up(file) {
                 File::Hidden { config_map, because } => {
@@ -383,6 +393,12 @@ fn is_process_check(call: &Call) -> bool {
         "kill" => call.arguments.first().is_some_and(|signal| signal == "-0" || signal == "-s0"),
         _ => false,
     }
+}
+
+/// Tools that pass on what another program printed.
+fn is_filter(call: &Call) -> bool {
+    const FILTERS: [&str; 11] = ["grep", "egrep", "fgrep", "awk", "sed", "cut", "head", "tail", "tr", "wc", "sort"];
+    FILTERS.contains(&call.program())
 }
 
 /// The file that a call runs: itself, or what it gives to an interpreter.

@@ -260,8 +260,7 @@ impl Client {
     /// Whether it is this one that is called.
     #[must_use]
     pub fn matches(&self, call: &Call) -> bool {
-        let program = if call.path.starts_with("/dev/tcp/") { "/dev/tcp" } else { call.program() };
-        self.programs.contains(&program) && self.with.iter().all(|word| has_word(call, word))
+        self.programs.contains(&call.program()) && self.with.iter().all(|word| has_word(call, word))
     }
 
     /// What a call of it does in a situation.

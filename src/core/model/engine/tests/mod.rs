@@ -207,6 +207,18 @@ fn what_a_probe_does_during_recovery() {
     let exec = |words: &[&str]| json!({"exec": {"command": words}});
     assert_eq!(ask("postgres", exec(&["pg_isready"])), (Outcome::Fails, Check::Client));
     assert_eq!(ask("postgres", exec(&["pgrep", "postgres"])), (Outcome::Passes, Check::Process));
+    assert_eq!(ask("kafka", exec(&["sh", "-ec", "jps | grep -q Kafka"])), (Outcome::Passes, Check::Process));
+    assert_eq!(ask("postgres", exec(&["sh", "-c", "kill -0 $(cat /x.pid)"])), (Outcome::Passes, Check::Process));
+    let also_a_file = exec(&["sh", "-c", "ps | grep postgres && [ -f /ready ]"]);
+    assert_eq!(ask("postgres", also_a_file), (Outcome::Unknown, Check::Process));
+    // What may be asked is known at run time only, and `ping` is forgiven where other subcommands are not.
+    let some_subcommand = exec(&["sh", "-c", "redis-cli $ARGUMENTS"]);
+    assert_eq!(ask("redis", some_subcommand), (Outcome::Unknown, Check::Client));
+    let some_host = exec(&["sh", "-c", "mysqladmin -h $HOST -p\"$PASSWORD\" ping"]);
+    assert_eq!(ask("mysql", some_host), (Outcome::Fails, Check::Client));
+    let in_a_transfer = exec(&["sh", "-c", "mysqladmin ping || test -e /var/lib/mysql/sst_in_progress"]);
+    assert_eq!(ask("percona-xtradb-cluster", in_a_transfer.clone()), (Outcome::Passes, Check::Client));
+    assert_eq!(ask("mysql", in_a_transfer), (Outcome::Unknown, Check::Client));
     assert_eq!(ask("postgres", exec(&["/scripts/alive.sh"])), (Outcome::Unknown, Check::Script));
     assert_eq!(ask("harbor-db", exec(&["/docker-healthcheck.sh"])), (Outcome::Fails, Check::Client));
     assert_eq!(ask("postgres", json!({"tcpSocket": {"port": 5432}})), (Outcome::Passes, Check::Socket));
