@@ -19,7 +19,7 @@ fn judged(container: &Value) -> Judgement {
     )
 }
 
-fn probe(handler: Value) -> Value {
+fn probe(handler: &Value) -> Value {
     let mut probe = json!({"periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3});
     for (name, value) in handler.as_object().unwrap() {
         probe[name] = value.clone();
@@ -28,7 +28,7 @@ fn probe(handler: Value) -> Value {
 }
 
 fn exec(words: &[&str]) -> Value {
-    probe(json!({"exec": {"command": words}}))
+    probe(&json!({"exec": {"command": words}}))
 }
 
 fn sh(text: &str) -> Value {
@@ -84,7 +84,7 @@ fn what_fails_always_is_said_to_and_nothing_else() {
     assert!(inverted.plan.is_none());
     assert!(rules(&inverted).contains(&"RP019"), "{:?}", rules(&inverted));
     assert!(!rules(&inverted).iter().any(|rule| ["RP012", "RP015"].contains(rule)), "{:?}", rules(&inverted));
-    let of_node = probe(json!({"tcpSocket": {"port": 5432, "host": "127.0.0.1"}}));
+    let of_node = probe(&json!({"tcpSocket": {"port": 5432, "host": "127.0.0.1"}}));
     assert!(rules(&judged(&json!({"image": "postgres:16", "livenessProbe": of_node}))).contains(&"RP019"));
 }
 

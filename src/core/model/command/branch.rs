@@ -135,13 +135,13 @@ impl Evaluator<'_> {
                         }
                     }
                 }
-                let mut states: Vec<State> = Vec::new();
+                let mut different: Vec<State> = Vec::new();
                 for (state, _) in next {
-                    if !states.contains(&state) {
-                        states.push(state);
+                    if !different.contains(&state) {
+                        different.push(state);
                     }
                 }
-                open = bounded(states)?;
+                open = bounded(different)?;
             }
             for state in open {
                 push_new(&mut paths, Path::next(state));
